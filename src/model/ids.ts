@@ -1,0 +1,40 @@
+declare const brand: unique symbol;
+type Brand<T, B extends string> = T & { readonly [brand]: B };
+
+/** 16 characters `[a-z][0-9a-z]{15}`, random; a topic made again under the same name has another one. */
+export type TopicId = Brand<string, 'TopicId'>;
+/** 8 characters: `s` and a 7-digit base-36 counter of the topic's name, never used again. */
+export type SegmentId = Brand<string, 'SegmentId'>;
+/** 16 characters `[a-z][0-9a-z]{15}`, random. */
+export type ObjectId = Brand<string, 'ObjectId'>;
+/**
+ * Commit id, 22 characters `[0-9a-z]`: time (9, base-36 milliseconds), the instance's random part (8), counter (5).
+ * Fixed width, so byte order is time order. `''` sorts before every commit id.
+ */
+export type CommitId = Brand<string, 'CommitId'>;
+/** Minutes since 1970 in 8 decimal digits: part of an object's key, compared with a head's floor. `''` is the lowest. */
+export type Minute = Brand<string, 'Minute'>;
+
+const TOPIC_ID = /^[a-z][0-9a-z]{15}$/;
+const SEGMENT_ID = /^s[0-9a-z]{7}$/;
+const TOPIC_NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/;
+const MINUTE_MS = 60_000;
+
+export const isTopicId = (text: string): text is TopicId => TOPIC_ID.test(text);
+export const isSegmentId = (text: string): text is SegmentId => SEGMENT_ID.test(text);
+export const isTopicName = (text: string): boolean => TOPIC_NAME.test(text);
+
+/** The id of the topic name's `n`th segment, counted from 0. */
+export function segmentId(n: number): SegmentId {
+  return `s${n.toString(36).padStart(7, '0')}` as SegmentId;
+}
+
+/** Inverse of {@link segmentId}. */
+export function segmentNumber(id: SegmentId): number {
+  return Number.parseInt(id.slice(1), 36);
+}
+
+/** The minute of a wall-clock time in milliseconds. */
+export function minuteOf(timeMs: number): Minute {
+  return String(Math.floor(timeMs / MINUTE_MS)).padStart(8, '0') as Minute;
+}

@@ -1,0 +1,22 @@
+/** Bytes in memory that nobody changes any more. */
+export type Bytes = Uint8Array;
+
+/** A header's value is bytes; null is 'no value', which differs from an empty one. */
+export type Header = { readonly name: string; readonly value: Bytes | null };
+
+/**
+ * One message before it is stored. `key` is the resolved partition key. `value` null is a tombstone.
+ * The header `kelp-kind` (`json` or `text`) says how the value was sent; without it, the value is bytes.
+ * `timestampMs`: integer, 0 … 253402300799999.
+ */
+export type Message = {
+  readonly key: Bytes;
+  readonly value: Bytes | null;
+  readonly headers: readonly Header[];
+  readonly timestampMs: number;
+};
+
+/** A message as it was stored: its address in the segment, and its partition. */
+export type StoredMessage = Message & { readonly offset: number; readonly partition: number };
+
+export const KIND_HEADER = 'kelp-kind';
