@@ -66,3 +66,11 @@ export const READ_BYTES_DEFAULT = 4_194_304;
 export const READ_BYTES_MAX = 16_777_216;
 /** Kept for a repeated Idempotency-Key. */
 export const IDEMPOTENCY_MS = 86_400_000;
+/** Heads an instance remembers (a few KB each). */
+export const HEADS_KNOWN_MAX = 4_096;
+/** How long a resolved topic name is believed without asking. */
+export const TOPIC_KNOWN_MS_MAX = 5_000;
+export const TOPICS_LIST_DEFAULT = 100;
+export const TOPICS_LIST_MAX = 1_000;
+export const IDEMPOTENCY_KEY_BYTES_MAX = 255;
+export const PRODUCER_ID_LENGTH_MAX = 64;

@@ -1,0 +1,26 @@
+import type { SegmentId, TopicId } from '../model/ids.ts';
+import type { Key } from '../ports/metadata-table.ts';
+
+// The one file that makes table keys. Offsets have 16 digits, so that text order is number order.
+const OFFSET_DIGITS = 16;
+
+export const nameKey = (tenant: string, name: string): Key => ({ pk: namesPartition(tenant), sk: name });
+export const namesPartition = (tenant: string): string => `n#${tenant}`;
+export const topicKey = (topic: TopicId): Key => ({ pk: `t#${topic}`, sk: 'topic' });
+export const segmentsPartition = (topic: TopicId): string => `s#${topic}`;
+export const segmentKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: segmentsPartition(topic), sk: segment });
+export const headKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: `h#${topic}#${segment}`, sk: 'head' });
+/** Apart from the head, whose partition of the table is hot. */
+export const pagesPartition = (topic: TopicId, segment: SegmentId): string => `p#${topic}#${segment}`;
+export const pageSortKey = (first: number): string => `p${String(first).padStart(OFFSET_DIGITS, '0')}`;
+export const pageKey = (topic: TopicId, segment: SegmentId, first: number): Key => ({
+  pk: pagesPartition(topic, segment),
+  sk: pageSortKey(first),
+});
+/** The line of a producer that was moved out of the head. */
+export const lineKey = (topic: TopicId, segment: SegmentId, producer: string): Key => ({
+  pk: `l#${topic}#${segment}`,
+  sk: producer,
+});
+/** `digest`: SHA-256 of the idempotency key, so that any text may be one. */
+export const idempotencyKey = (topic: TopicId, digest: string): Key => ({ pk: `i#${topic}#${digest}`, sk: 'request' });

@@ -1,0 +1,13 @@
+import type { SegmentId } from '../model/ids.ts';
+import type { SegmentRange } from '../model/topic.ts';
+import type { Item, Value } from '../ports/metadata-table.ts';
+import { asItem, integerField, stringField } from './item-fields.ts';
+
+export function encodeSegmentRange(range: SegmentRange): Item {
+  return { s: range.segment, lo: range.lo, hi: range.hi };
+}
+
+export function decodeSegmentRange(value: Value): SegmentRange {
+  const item = asItem(value, 'segment range');
+  return { segment: stringField(item, 's') as SegmentId, lo: integerField(item, 'lo'), hi: integerField(item, 'hi') };
+}

@@ -1,0 +1,43 @@
+import type { SegmentId, TopicId } from './ids.ts';
+
+/** Where in a message its partition key is found: its `key`, a header, or a JSON Pointer into the value. */
+export type PartitionKey = 'key' | { readonly header: string } | { readonly pointer: string };
+
+/** Partitions `lo` to `hi`, both included. */
+export type Range = { readonly lo: number; readonly hi: number };
+export type SegmentRange = Range & { readonly segment: SegmentId };
+
+/** What a user chose for a topic. */
+export type TopicSettings = { readonly partitionKey: PartitionKey; readonly segments: number };
+
+/**
+ * A pending change of a topic's segments: parents are sealed, then the children open, then the topic's list is replaced.
+ * Creation has no parents, deletion no children.
+ */
+export type TopologyChange = {
+  readonly id: string;
+  readonly kind: 'create' | 'delete';
+  readonly parents: readonly SegmentId[];
+  readonly children: readonly SegmentRange[];
+};
+
+export type Topic = {
+  readonly id: TopicId;
+  readonly name: string;
+  readonly tenant: string;
+  readonly settings: TopicSettings;
+  readonly state: 'active' | 'deleting' | 'deleted';
+  /** Raised by every write of the item; each write demands the one that it read. */
+  readonly version: number;
+  /** Number of the first segment of this life of the name; older ids belong to a deleted topic. */
+  readonly firstSegment: number;
+  /** Number of the next segment. */
+  readonly nextSegment: number;
+  /** Open segments in order of partitions; they tile 0 … 65535 once the topic is created. */
+  readonly open: readonly SegmentRange[];
+  readonly changes: readonly TopologyChange[];
+  readonly createdMs: number;
+};
+
+/** The tenant of everything until tenants come. */
+export const TENANT_DEFAULT = 'main';

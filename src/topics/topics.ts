@@ -1,0 +1,31 @@
+import type { SegmentId } from '../model/ids.ts';
+import type { SegmentState } from '../model/head.ts';
+import type { SegmentRange, Topic, TopicSettings } from '../model/topic.ts';
+
+export type SegmentDescription = SegmentRange & {
+  readonly state: SegmentState;
+  /** First offset that can still be read. */
+  readonly start: number;
+  readonly tail: number;
+  readonly predecessors: readonly SegmentId[];
+  readonly successors: readonly SegmentId[];
+};
+
+export type Topics = {
+  /** `created` false: it was there with the same settings. Error `conflict`/`topic-exists-differently`. */
+  create(name: string, settings: TopicSettings, signal: AbortSignal): Promise<{ readonly topic: Topic; readonly created: boolean }>;
+  /**
+   * The topic that has this name now. `fresh` reads the stores; otherwise an answer may be as old as TOPIC_KNOWN_MS_MAX,
+   * which costs nothing but a redirect: commits and heads tell the truth. Error `not-found`/`topic-not-found`.
+   */
+  resolve(name: string, options: { readonly fresh: boolean }, signal: AbortSignal): Promise<Topic>;
+  /** Topics in order of their names. `after`: a name, which need not exist any more. */
+  list(page: { readonly limit: number; readonly after?: string }, signal: AbortSignal): Promise<TopicsPage>;
+  /** Resolves once nothing can be published or read under this name; its objects go in the background. */
+  delete(name: string, signal: AbortSignal): Promise<void>;
+  segments(topic: Topic, signal: AbortSignal): Promise<readonly SegmentDescription[]>;
+  /** Errors `segment-not-found`, `topic-replaced` (410: a segment of a former life of the name). */
+  segment(topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<SegmentDescription>;
+};
+
+export type TopicsPage = { readonly topics: readonly Topic[]; /** `after` of the next page; absent at the end. */ readonly next?: string };
