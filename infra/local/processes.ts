@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PID_FILE, RUN_MARK } from './leftovers.ts';
+import { startTimeOf } from './process-table.ts';
+
+const SETPRIV = '/usr/bin/setpriv';
+const GRACE_MS = 5_000;
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+export type Program = {
+  /** Short and unique in its folder: it names the log file. */
+  readonly name: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  /** Added to the little that every child gets (see {@link baseEnvironment}). */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+};
+
+export type Child = {
+  readonly name: string;
+  readonly pid: number;
+  readonly logFile: string;
+  readonly exited: Promise<Exit>;
+  /** Sends one signal to the whole group. */
+  signal(name: NodeJS.Signals): void;
+  /** SIGTERM, and SIGKILL after `graceMs`; resolves when it is gone. */
+  stop(graceMs?: number): Promise<void>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+};
+
+export type Children = {
+  /** Where logs and the list of pids are. */
+  readonly dir: string;
+  start(program: Program): Promise<Child>;
+  /** Stops all that still run, at the same time. */
+  stopAll(graceMs?: number): Promise<void>;
+};
+
+/** Programs of one folder. They end with this process, however it ends, and carry a mark by which leftovers are found. */
+export function createChildren(folder: string): Children {
+  mkdirSync(folder, { recursive: true });
+  const dir = realpathSync(folder);
+  const running = new Map<number, Child>();
+
+  function savePids(): void {
+    const entries = [...running.values()].map(({ name, pid }) => ({ name, pid, startTime: startTimeOf(pid) ?? '' }));
+    writeFileSync(join(dir, PID_FILE), JSON.stringify(entries));
+  }
+
+  async function start(program: Program): Promise<Child> {
+    const child = await startChild(dir, program);
+    running.set(child.pid, child);
+    savePids();
+    void child.exited.then(() => {
+      running.delete(child.pid);
+      if (existsSync(dir)) savePids();
+    });
+    return child;
+  }
+
+  return { dir, start, stopAll: async (graceMs) => void (await Promise.all([...running.values()].map((child) => child.stop(graceMs)))) };
+}
+
+/** What a child needs of our environment and no more: a `weed` would take AWS credentials that it finds there for its own. */
+export function baseEnvironment(): NodeJS.ProcessEnv {
+  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'TZ', 'NODE_COMPILE_CACHE'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+}
+
+async function startChild(dir: string, program: Program): Promise<Child> {
+  const logFile = join(dir, `${program.name}.log`);
+  const log = openSync(logFile, 'a');
+  const [file, args] = boundToParent(program);
+  const child = spawn(file, args, {
+    detached: true, // a group of its own: Ctrl-C in a terminal reaches only us, and we end the others in order
+    stdio: ['ignore', log, log, 'pipe'],
+    env: { ...baseEnvironment(), ...program.env, [RUN_MARK]: dir },
+    cwd: program.cwd ?? process.cwd(),
+  });
+  closeSync(log);
+  const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+  await once(child, 'spawn');
+  return { name: program.name, logFile, exited, ...control(child, exited) };
+}
+
+function control(child: ChildProcess, exited: Promise<Exit>): Pick<Child, 'pid' | 'signal' | 'stop' | 'kill'> {
+  const { pid } = child;
+  if (pid === undefined) throw new Error('a child that has begun has a pid');
+  const signal = (name: NodeJS.Signals): void => void signalGroup(pid, name);
+
+  async function kill(): Promise<void> {
+    signal('SIGKILL');
+    await exited;
+  }
+
+  async function stop(graceMs = GRACE_MS): Promise<void> {
+    signal('SIGTERM');
+    await settlesWithin(exited, graceMs);
+    // Also after a good end: what the child itself started and left behind is still in its group.
+    await kill();
+  }
+  return { pid, signal, stop, kill };
+}
+
+/** Whether there was anybody to take it. */
+export function signalGroup(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(-pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+async function settlesWithin(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
+  const cancel = new AbortController();
+  const late = sleep(waitMs, false, { signal: cancel.signal, ref: false });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    late.catch(() => undefined); // cancelled on the next line, and nobody else waits for it
+    cancel.abort();
+  }
+}
+
+/**
+ * The command that ends with us, even after kill -9: by the kernel on Linux; elsewhere a shell waits for the end of a pipe
+ * whose other end only we hold.
+ */
+function boundToParent({ file, args }: Program): [string, string[]] {
+  if (existsSync(SETPRIV)) return [SETPRIV, ['--pdeathsig', 'TERM', '--', file, ...args]];
+  const watch = '"$@" </dev/null 3<&- & p=$!; trap "kill -TERM $p" TERM; (cat <&3 >/dev/null; kill -TERM $p) & wait $p';
+  return ['/bin/sh', ['-c', watch, 'sh', file, ...args]];
+}
