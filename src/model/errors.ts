@@ -2,16 +2,7 @@
  * What a caller does about an error; the only thing code may branch on besides `code`.
  * `indefinite`: the outcome is unknown, the effect may or may not have happened.
  */
-export type ErrorKind =
-  | 'invalid'
-  | 'denied'
-  | 'not-found'
-  | 'conflict'
-  | 'fenced'
-  | 'throttled'
-  | 'unavailable'
-  | 'indefinite'
-  | 'corrupt';
+export type ErrorKind = 'invalid' | 'denied' | 'not-found' | 'conflict' | 'fenced' | 'throttled' | 'unavailable' | 'indefinite' | 'corrupt';
 
 export type ErrorDetails = {
   /** Dotted name of the request's field at fault, such as `messages[0].key`. */

@@ -34,6 +34,8 @@ export const LOAD_BUCKETS = 16;
 /** One table expression; DynamoDB's own limits, which emulators don't count. */
 export const EXPRESSION_BYTES_MAX = 4_096;
 export const EXPRESSION_OPERATORS_MAX = 300;
+/** One item of the table; DynamoDB's own limit. */
+export const ITEM_BYTES_MAX = 409_600;
 
 /** Members (requests) of one group and segment: bounds the member mask (32 bytes) in the head. */
 export const GROUP_MEMBERS_MAX = 256;

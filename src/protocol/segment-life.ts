@@ -1,0 +1,43 @@
+import { encodeSuccessors } from '../format/head-item.ts';
+import type { SegmentRange } from '../model/topic.ts';
+import type { Update } from '../ports/metadata-table.ts';
+
+// The transitions of a segment: pending → open → sealed. Each may be asked again: refused, it has happened already.
+
+export type Seal = {
+  /** The change that seals; it finds its own seal again after a lost answer. */
+  readonly change: string;
+  readonly successors: readonly SegmentRange[];
+  /** Whether the topic is being deleted. */
+  readonly deleted: boolean;
+};
+
+/** One update in the stream of commits: what lands before it counts, nothing lands after it, and it can't starve. */
+export function sealUpdate(seal: Seal): Update {
+  return {
+    condition: [
+      {
+        op: 'or',
+        any: [
+          [{ op: '=', path: ['state'], value: 'open' }],
+          [
+            { op: '=', path: ['state'], value: 'sealed' },
+            { op: '=', path: ['change'], value: seal.change },
+          ],
+        ],
+      },
+    ],
+    changes: [
+      { op: 'set', path: ['state'], value: 'sealed' },
+      { op: 'set', path: ['change'], value: seal.change },
+      { op: 'set', path: ['successors'], value: encodeSuccessors(seal.successors) },
+      { op: 'set', path: ['deleted'], value: seal.deleted },
+    ],
+  };
+}
+
+/** T3: only once every parent is sealed. */
+export const openUpdate: Update = {
+  condition: [{ op: '=', path: ['state'], value: 'pending' }],
+  changes: [{ op: 'set', path: ['state'], value: 'open' }],
+};
