@@ -19,12 +19,13 @@ export type Condition = readonly Clause[];
 
 /**
  * One change of an update. Right-hand paths and `add` read the item as it was before the update.
- * A parent of the path must exist (a missing map fails the update as `invalid`), except that `add` and `set` make a
- * missing last attribute; `remove` of a missing attribute does nothing. No path may be a prefix of another one.
+ * A parent of the path must exist (a missing map fails the update as `invalid`); `set` and `copy` make a missing last
+ * attribute; `remove` of a missing attribute does nothing. No path may be a prefix of another one. An update whose
+ * condition holds makes a missing item.
  */
 export type Change =
   | { readonly op: 'set'; readonly path: Path; readonly value: Value }
-  /** Copies the old value at `from`. */
+  /** Copies the old value at `from` (it must exist). */
   | { readonly op: 'copy'; readonly path: Path; readonly from: Path }
   /** Old number at the path (it must exist) plus `value`. */
   | { readonly op: 'add'; readonly path: Path; readonly value: number }
