@@ -44,7 +44,7 @@ export function valueAt(item: Item, path: Path): Value | undefined {
 function clauseHolds(item: Item, clause: Clause): boolean {
   if (clause.op === 'or') return clause.any.some((condition) => holds(item, condition));
   const value = valueAt(item, clause.path);
-  if (clause.op === 'exists' || clause.op === 'missing') return (value === undefined) === (clause.op === 'missing');
+  if (!('value' in clause)) return (value === undefined) === (clause.op === 'missing');
   if (value === undefined) return false;
   if (clause.op === '=') return equal(value, clause.value);
   if (clause.op === 'size<') return memberCount(value) < clause.value;
