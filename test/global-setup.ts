@@ -1,0 +1,9 @@
+import type { TestProject } from 'vitest/node';
+import { startSharedStack } from './own-stack.ts';
+
+/** Starts the stores that integration tests share; vitest runs this only when a test of that project runs. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { stack, stop } = await startSharedStack();
+  project.provide('stack', stack);
+  return stop;
+}

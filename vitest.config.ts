@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests of these folders say that they run on real stores, and only they wait for them.
+const REAL = ['test/integration/**/*.test.ts', 'test/conformance/**/*.test.ts'];
+
+export default defineConfig({
+  test: {
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // A skipped or an empty test is not a passed one.
+    allowOnly: false,
+    passWithNoTests: false,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'json-summary'] },
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: REAL } },
+      { extends: true, test: { name: 'integration', include: REAL, globalSetup: ['test/global-setup.ts'] } },
+    ],
+  },
+});
