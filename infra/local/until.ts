@@ -18,11 +18,9 @@ export type Readiness = {
 export async function untilReady(readiness: Readiness, probe: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   const { what, waitMs, signal, child } = readiness;
   const end = AbortSignal.timeout(waitMs);
-  let ended = false;
-  void child.exited.then(() => (ended = true));
   let last: unknown;
   // Bounded: the time-out ends it.
-  while (!end.aborted && !ended) {
+  while (!end.aborted && child.running()) {
     signal.throwIfAborted();
     try {
       await probe(AbortSignal.any([signal, end, AbortSignal.timeout(ATTEMPT_MS)]));
@@ -32,6 +30,6 @@ export async function untilReady(readiness: Readiness, probe: (signal: AbortSign
     }
     await sleep(POLL_MS, undefined, { signal });
   }
-  const why = ended ? 'ended while starting' : `is not ready after ${waitMs / 1000} s`;
+  const why = child.running() ? `is not ready after ${waitMs / 1000} s` : 'ended while starting';
   throw new KelpError('unavailable', 'not-ready', `${what} ${why} (see ${child.logFile})`, { cause: last });
 }
