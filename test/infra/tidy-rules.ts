@@ -71,6 +71,10 @@ export const everyWaitHasASignal: Rule = (path, text) => (/^(src|functions)\/.*\
 export const fewParameters: Rule = (path, text) =>
   /^(src|functions|infra)\/.*\.ts$/.test(path) ? inspect(path, text, parameterProblem) : [];
 
+/** `new Date()` reads the clock; `new Date(timeMs)` writes a time that it is given. Lint, which bans the rest, can't tell them apart. */
+export const noAmbientDate: Rule = (path, text) =>
+  /^src\/(?!cli\/|adapters\/system\/).*\.ts$/.test(path) ? inspect(path, text, dateProblem) : [];
+
 export const RULES: Readonly<Record<string, Rule>> = {
   noRegistryHost,
   noMachinePath,
@@ -80,6 +84,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   fileName,
   everyWaitHasASignal,
   fewParameters,
+  noAmbientDate,
 };
 
 function linesThat(text: string, holds: (line: string) => boolean): number[] {
@@ -141,4 +146,9 @@ function parameterProblem(node: ts.Node): string | undefined {
   if (!ts.isFunctionLike(node)) return undefined;
   const counted = node.parameters.filter(({ initializer, name }) => initializer === undefined && !/^signal$|Signal$/.test(name.getText()));
   return counted.length > 3 ? `${counted.length} parameters` : undefined;
+}
+
+function dateProblem(node: ts.Node): string | undefined {
+  const readsClock = (ts.isNewExpression(node) && (node.arguments ?? []).length === 0) || ts.isCallExpression(node);
+  return readsClock && node.expression.getText() === 'Date' ? 'time comes from ports/clock' : undefined;
 }

@@ -45,6 +45,7 @@ const PLANTED: readonly [rule: string, path: string, bad: string, good: string][
   ['everyWaitHasASignal', 'src/a.ts', 'f(new AbortController().signal);', 'f(controller.signal);'],
   ['everyWaitHasASignal', 'src/a.ts', 'function f(signal?: AbortSignal) {}', 'function f(signal: AbortSignal) {}'],
   ['fewParameters', 'src/a.ts', 'const f = (a: 1, b: 2, c: 3, d: 4) => 0;', 'const f = (a: 1, b: 2, c: 3, signal: AbortSignal) => 0;'],
+  ['noAmbientDate', 'src/a.ts', 'const now = new Date();', 'const text = new Date(timeMs).toISOString();'],
 ];
 
 test.each(PLANTED.map(([name, path, bad, good]) => ({ name, path, bad, good })))(
