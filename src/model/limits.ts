@@ -36,6 +36,14 @@ export const EXPRESSION_BYTES_MAX = 4_096;
 export const EXPRESSION_OPERATORS_MAX = 300;
 /** One item of the table; DynamoDB's own limit. */
 export const ITEM_BYTES_MAX = 409_600;
+/** One answer of the table: a page of 1 MB, as JSON with bytes in base64. */
+export const TABLE_ANSWER_BYTES_MAX = 8_388_608;
+/** One list or error answer of the store. */
+export const STORE_ANSWER_BYTES_MAX = 4_194_304;
+/** Connections to the table, and to the store; more requests than that would only queue there. */
+export const CONNECTIONS_MAX = 64;
+/** An idle connection is closed before the other side may do it, which would look like a lost answer. */
+export const CONNECTION_IDLE_MS = 10_000;
 
 /** Members (requests) of one group and segment: bounds the member mask (32 bytes) in the head. */
 export const GROUP_MEMBERS_MAX = 256;
@@ -76,3 +84,44 @@ export const TOPICS_LIST_DEFAULT = 100;
 export const TOPICS_LIST_MAX = 1_000;
 export const IDEMPOTENCY_KEY_BYTES_MAX = 255;
 export const PRODUCER_ID_LENGTH_MAX = 64;
+/** Commit ids that one group may use up: each was overtaken by a spill or a kill. */
+export const COMMIT_IDS_MAX = 16;
+/** Sends under one commit id; the deadline usually ends it earlier. */
+export const COMMIT_ATTEMPTS_MAX = 64;
+/** Pages that are searched, newest first, for the offsets of a repeated producer batch. */
+export const DUPLICATE_PAGES_MAX = 8;
+/** How often a publish follows successors, or uploads anew behind a floor. */
+export const MOVES_MAX = 16;
+/** Uploads of one object, each under a key of its own. */
+export const PUT_ATTEMPTS_MAX = 8;
+/** A commit that has no deadline of its own. */
+export const COMMIT_MS_MAX = 30_000;
+/** One spill, in the background. */
+export const SPILL_MS_MAX = 15_000;
+/** Gathered bytes that start a group beside others in flight: large enough for storage to be efficient. */
+export const GROUP_BYTES_EAGER = 1_048_576;
+/** Immutable ranges of objects that an instance keeps for its readers. */
+export const READ_CACHE_BYTES_MAX = 67_108_864;
+/** One GET of neighbouring runs: larger ones gain no throughput. A single longer run is still one GET. */
+export const READ_RANGE_BYTES_MAX = 4_194_304;
+/** Unwanted bytes between two runs that cost less than a second GET. */
+export const READ_GAP_BYTES_MAX = 65_536;
+/** GETs of one read that are in flight at once. */
+export const READ_RANGES_PARALLEL_MAX = 4;
+/** Segments of a topic that one read looks at side by side. */
+export const READ_SEGMENTS_PARALLEL_MAX = 8;
+/** Turns that the segments of a topic get within one read, so that small shares don't become many. */
+export const READ_ROUNDS_MAX = 4;
+/** How often a read begins again from a fresh head: a spill or a clean-up may have overtaken it. */
+export const READ_ATTEMPTS_MAX = 3;
+/** Index pages of one query (a few KB each). */
+export const INDEX_PAGES_READ_MAX = 16;
+/** Halvings of a segment of 2^53 offsets, and a few more. */
+export const TIMESTAMP_STEPS_MAX = 64;
+/** Pause between two looks at the head that somebody waits on: grows from the first to the second. */
+export const TAIL_POLL_MS_MIN = 50;
+export const TAIL_POLL_MS_MAX = 500;
+/** Pause for each segment that is waited on: bounds an instance's polls at 500 a second. */
+export const TAIL_POLL_SPACING_MS = 2;
+/** Segment items of one query (some 100 bytes each). */
+export const SEGMENTS_READ_MAX = 1_000;
