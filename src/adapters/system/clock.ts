@@ -4,7 +4,12 @@ import type { Clock } from '../../ports/clock.ts';
 const TIMER_MS_MAX = 2_147_483_647;
 
 export function createSystemClock(): Clock {
-  return { nowMs: () => Date.now(), monotonicMs: () => performance.now(), sleep };
+  return {
+    nowMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
+    sleep,
+    deadline: (ms) => AbortSignal.timeout(Math.min(ms, TIMER_MS_MAX)),
+  };
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { TABLE_ANSWER_BYTES_MAX } from '../../model/limits.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Item, MetadataTable, WriteResult } from '../../ports/metadata-table.ts';
+import { type Answer, type ExchangeRequest, createExchange } from '../signed-http/exchange.ts';
+import { ExchangeFailure } from '../signed-http/failure.ts';
+import { createSigner } from '../signed-http/signature.ts';
+import { type AnyAttributes, jsonAttributes } from './attribute-value.ts';
+import { createRequests, isEmptyRange, queryPage } from './requests.ts';
+import { abortedCall, tableError } from './table-error.ts';
+import type { TableSettings } from './table-settings.ts';
+
+type Operation = 'GetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
+type Members = {
+  readonly Item?: AnyAttributes;
+  readonly Attributes?: AnyAttributes;
+  readonly Items?: readonly AnyAttributes[];
+  readonly LastEvaluatedKey?: object;
+  /** Of an error: a namespace, `#`, and its name. */
+  readonly __type?: string;
+};
+type Call = (operation: Operation, body: object, signal: AbortSignal) => Promise<Understood>;
+type Understood = { readonly status: number; readonly members: Members; readonly code: string | undefined };
+
+const CONDITION_FAILED = 'ConditionalCheckFailedException';
+
+/** The port over the API's JSON by plain signed requests: a fraction of the SDK's work for each (src/adapters/README.md). */
+export function createLeanTable(settings: TableSettings & { readonly clock: Clock }): MetadataTable {
+  const call = createCall(settings);
+  const requests = createRequests(settings.table, jsonAttributes);
+
+  async function read(operation: Operation, body: object, signal: AbortSignal): Promise<Members> {
+    const { status, members, code } = await call(operation, body, signal);
+    if (status === 200) return members;
+    throw tableError('read', { sent: true, status, ...(code === undefined ? {} : { code }), cause: undefined });
+  }
+
+  async function write(operation: Operation, body: object, signal: AbortSignal): Promise<WriteResult> {
+    const { status, members, code } = await call(operation, body, signal);
+    if (status === 200) return { applied: true, item: decoded(members.Attributes) ?? {} };
+    if (status === 400 && code === CONDITION_FAILED) return { applied: false, item: decoded(members.Item) };
+    throw tableError('write', { sent: true, status, ...(code === undefined ? {} : { code }), cause: undefined });
+  }
+
+  return {
+    get: async (key, signal) => decoded((await read('GetItem', requests.get(key), signal)).Item),
+    async put(key, item, condition, signal) {
+      const result = await write('PutItem', requests.put(key, item, condition), signal);
+      return result.applied ? { applied: true, item: { ...item, pk: key.pk, sk: key.sk } } : result;
+    },
+    update: (key, update, signal) => write('UpdateItem', requests.update(key, update), signal),
+    delete: (key, condition, signal) => write('DeleteItem', requests.delete(key, condition), signal),
+    async query(query, signal) {
+      signal.throwIfAborted();
+      if (isEmptyRange(query)) return { items: [], more: false };
+      const { Items = [], LastEvaluatedKey } = await read('Query', requests.query(query), signal);
+      return queryPage(query, Items.map(jsonAttributes.decodeMap), LastEvaluatedKey !== undefined);
+    },
+  };
+}
+
+function decoded(attributes: AnyAttributes | undefined): Item | undefined {
+  return attributes === undefined ? undefined : jsonAttributes.decodeMap(attributes);
+}
+
+function createCall({ endpoint, region, accessKey, secretKey, sessionToken, clock }: Parameters<typeof createLeanTable>[0]): Call {
+  assert(accessKey !== undefined && secretKey !== undefined, "the lean client needs keys; the SDK finds the runtime's own");
+  const url = new URL(endpoint ?? `https://dynamodb.${region}.amazonaws.com`);
+  const exchange = createExchange(url);
+  const sign = createSigner('dynamodb', { region, accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) }, clock);
+
+  return async (operation, body, signal) => {
+    const access = operation === 'GetItem' || operation === 'Query' ? 'read' : 'write';
+    const bytes = Buffer.from(JSON.stringify(body));
+    const headers = sign({
+      method: 'POST',
+      path: '/',
+      query: '',
+      host: url.host,
+      headers: { 'x-amz-target': `DynamoDB_20120810.${operation}` },
+      bodyHash: hash('sha256', bytes),
+    });
+    headers['content-type'] = 'application/x-amz-json-1.0';
+    headers['content-length'] = String(bytes.length);
+    const request: ExchangeRequest = { method: 'POST', target: '/', headers, body: [bytes], answerBytesMax: TABLE_ANSWER_BYTES_MAX };
+    try {
+      return understood(await exchange(request, signal));
+    } catch (error) {
+      const sent = !(error instanceof ExchangeFailure) || error.sent;
+      throw signal.aborted ? abortedCall(access, sent, signal) : tableError(access, { sent, cause: error });
+    }
+  };
+}
+
+/** Throws on what is not a whole answer of this API: who knows what became of the request then. */
+function understood({ status, headers, body }: Answer): Understood {
+  const expected = headers['x-amz-crc32'];
+  if (expected !== undefined && Number(expected) !== crc32(body)) throw new Error('the answer was damaged on its way');
+  const members: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+  assert(typeof members === 'object' && members !== null, 'the answer is no object');
+  const { __type } = members as Members;
+  return { status, members, code: typeof __type === 'string' ? __type.slice(__type.indexOf('#') + 1) : undefined };
+}

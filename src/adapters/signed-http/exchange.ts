@@ -1,0 +1,94 @@
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { CONNECTION_IDLE_MS, CONNECTIONS_MAX } from '../../model/limits.ts';
+import type { Bytes } from '../../model/message.ts';
+import { ExchangeFailure } from './failure.ts';
+
+export type ExchangeRequest = {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Record<string, string>;
+  /** Sent one after the other, never joined. */
+  readonly body: readonly Bytes[];
+  /** A longer answer is cut off: the exchange has failed. */
+  readonly answerBytesMax: number;
+};
+
+export type Answer = { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: Bytes };
+
+/**
+ * One request and its whole answer over a pool of kept connections, never repeated. Rejects with {@link ExchangeFailure},
+ * also after an abort, which ends this request's own connection and no other.
+ */
+export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promise<Answer>;
+
+export function createExchange(endpoint: URL): Exchange {
+  const secure = endpoint.protocol === 'https:';
+  const pool = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: CONNECTION_IDLE_MS };
+  const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
+  const send = secure ? httpsRequest : httpRequest;
+  const connectedEvent = secure ? 'secureConnect' : 'connect';
+  const host = endpoint.hostname.replace(/^\[|\]$/g, '');
+  const port = endpoint.port === '' ? (secure ? 443 : 80) : Number(endpoint.port);
+
+  return ({ method, target, headers, body, answerBytesMax }, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(new ExchangeFailure(false, signal.reason));
+        return;
+      }
+      const request = send({ agent, host, port, method, path: target, headers });
+      // Until a connection stands nothing can have arrived; the error alone doesn't tell.
+      let sent = false;
+      request.once('socket', (socket) => {
+        if (!socket.connecting) sent = true;
+        else socket.once(connectedEvent, () => (sent = true));
+      });
+      const fail = (cause: unknown): void => {
+        signal.removeEventListener('abort', onAbort);
+        reject(new ExchangeFailure(sent, cause));
+        request.destroy();
+      };
+      // A request that waits for a connection reports nothing when it is destroyed, so the caller is answered from here.
+      const onAbort = (): void => fail(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      request.on('error', fail);
+      request.once('response', (response) => {
+        collect(response, answerBytesMax, fail, (answerBody) => {
+          signal.removeEventListener('abort', onAbort);
+          // An answer before the end of the request: what is left of it must not keep the connection.
+          if (!request.writableFinished) request.destroy();
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answerBody });
+        });
+      });
+      sendBody(request, body);
+    });
+}
+
+/** Headers and parts leave in one system call where they fit. */
+function sendBody(request: ClientRequest, body: readonly Bytes[]): void {
+  request.cork();
+  for (const part of body) request.write(part);
+  request.end();
+  request.uncork();
+}
+
+function collect(response: IncomingMessage, bytesMax: number, fail: (cause: unknown) => void, done: (body: Bytes) => void): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  response.on('error', fail);
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else fail(new Error(`the answer is longer than ${bytesMax} bytes`));
+  });
+  response.once('end', () => done(joined(chunks, bytes)));
+}
+
+/** A plain array: nobody outside should come to rely on more. */
+function joined(chunks: readonly Buffer[], bytes: number): Bytes {
+  const [only] = chunks;
+  const whole = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes);
+  return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
+}
