@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
-import { makeTable } from '../infra/local/make-table.ts';
+import { createTable } from '../src/adapters/dynamodb/create-table.ts';
+import { createSystemClock } from '../src/adapters/system/clock.ts';
 
 export type StoreAddress = {
   readonly endpoint: string;
@@ -40,7 +41,7 @@ export function sharedStack(): Stack {
 /** A table of its own for one test, so that tests don't meet. */
 export async function freshTable(kind: 'dynoxide' | 'ministack', signal: AbortSignal): Promise<TableAddress> {
   const address = { ...sharedStack()[kind], table: `kelp-${randomBytes(8).toString('hex')}` };
-  await makeTable({ ...address, signal });
+  await createTable(address, createSystemClock(), signal);
   return address;
 }
 

@@ -1,10 +1,13 @@
 import { join } from 'node:path';
-import { findDynoxide } from './tools.ts';
-import { TABLE_CREDENTIALS, makeTable } from './make-table.ts';
+import { createTable } from '../../src/adapters/dynamodb/create-table.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { Child, Children, Program } from './processes.ts';
+import { findDynoxide } from './tools.ts';
 import { untilReady } from './until.ts';
 
 const READY_MS = 30_000;
+/** The local servers take any credentials. */
+const CREDENTIALS = { region: 'us-east-1', accessKey: 'local', secretKey: 'local' } as const;
 
 export type TableKind =
   /** The embedded default: one binary over SQLite. */
@@ -36,17 +39,17 @@ export type Table = {
 /** Starts a table server on loopback and makes the table; resolves once the table answers. */
 export async function startTable(options: TableOptions): Promise<Table> {
   const { table, signal } = options;
-  const endpoint = `http://127.0.0.1:${options.port}`;
+  const address = { endpoint: `http://127.0.0.1:${options.port}`, table, ...CREDENTIALS };
   const child = await options.children.start(options.kind === 'dynoxide' ? dynoxide(options) : ministack(options));
   try {
     await untilReady({ what: `the table (${options.kind})`, waitMs: READY_MS, signal, child }, (attempt) =>
-      makeTable({ endpoint, table, signal: attempt, ...TABLE_CREDENTIALS }),
+      createTable(address, createSystemClock(), attempt),
     );
   } catch (error) {
     await child.stop();
     throw error;
   }
-  return { endpoint, table, ...TABLE_CREDENTIALS, child, stop: () => child.stop(), kill: () => child.kill() };
+  return { ...address, child, stop: () => child.stop(), kill: () => child.kill() };
 }
 
 function dynoxide({ dir, port }: { readonly dir?: string; readonly port: number }): Program {
