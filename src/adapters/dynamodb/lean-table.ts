@@ -4,9 +4,9 @@ import { crc32 } from 'node:zlib';
 import { TABLE_ANSWER_BYTES_MAX } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Item, MetadataTable, WriteResult } from '../../ports/metadata-table.ts';
-import { type Answer, type ExchangeRequest, createExchange } from '../signed-http/exchange.ts';
+import type { Answer } from '../signed-http/exchange.ts';
 import { ExchangeFailure } from '../signed-http/failure.ts';
-import { createSigner } from '../signed-http/signature.ts';
+import { type SignedExchangeRequest, createSignedExchange } from '../signed-http/signed-exchange.ts';
 import { type AnyAttributes, jsonAttributes } from './attribute-value.ts';
 import { createRequests, isEmptyRange, queryPage } from './requests.ts';
 import { abortedCall, tableError } from './table-error.ts';
@@ -65,26 +65,21 @@ function decoded(attributes: AnyAttributes | undefined): Item | undefined {
   return attributes === undefined ? undefined : jsonAttributes.decodeMap(attributes);
 }
 
-function createCall({ endpoint, region, accessKey, secretKey, sessionToken, clock }: Parameters<typeof createLeanTable>[0]): Call {
-  assert(accessKey !== undefined && secretKey !== undefined, "the lean client needs keys; the SDK finds the runtime's own");
-  const url = new URL(endpoint ?? `https://dynamodb.${region}.amazonaws.com`);
-  const exchange = createExchange(url);
-  const sign = createSigner('dynamodb', { region, accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) }, clock);
-
+function createCall({ table: _table, ...settings }: Parameters<typeof createLeanTable>[0]): Call {
+  const exchange = createSignedExchange({ service: 'dynamodb', codeOf: (answer) => understood(answer).code, ...settings });
   return async (operation, body, signal) => {
     const access = operation === 'GetItem' || operation === 'Query' ? 'read' : 'write';
     const bytes = Buffer.from(JSON.stringify(body));
-    const headers = sign({
+    const request: SignedExchangeRequest = {
       method: 'POST',
       path: '/',
       query: '',
-      host: url.host,
-      headers: { 'x-amz-target': `DynamoDB_20120810.${operation}` },
+      signedHeaders: { 'x-amz-target': `DynamoDB_20120810.${operation}` },
+      otherHeaders: { 'content-type': 'application/x-amz-json-1.0', 'content-length': String(bytes.length) },
       bodyHash: hash('sha256', bytes),
-    });
-    headers['content-type'] = 'application/x-amz-json-1.0';
-    headers['content-length'] = String(bytes.length);
-    const request: ExchangeRequest = { method: 'POST', target: '/', headers, body: [bytes], answerBytesMax: TABLE_ANSWER_BYTES_MAX };
+      body: [bytes],
+      answerBytesMax: TABLE_ANSWER_BYTES_MAX,
+    };
     try {
       return understood(await exchange(request, signal));
     } catch (error) {

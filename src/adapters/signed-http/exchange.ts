@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { CONNECTION_IDLE_MS, CONNECTIONS_MAX } from '../../model/limits.ts';
 import type { Bytes } from '../../model/message.ts';
+import { CONNECTION_POOL } from './connection-pool.ts';
 import { ExchangeFailure } from './failure.ts';
 
 export type ExchangeRequest = {
@@ -25,8 +25,7 @@ export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promis
 
 export function createExchange(endpoint: URL): Exchange {
   const secure = endpoint.protocol === 'https:';
-  const pool = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: CONNECTION_IDLE_MS };
-  const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
+  const agent = secure ? new HttpsAgent(CONNECTION_POOL) : new HttpAgent(CONNECTION_POOL);
   const send = secure ? httpsRequest : httpRequest;
   const connectedEvent = secure ? 'secureConnect' : 'connect';
   const host = endpoint.hostname.replace(/^\[|\]$/g, '');

@@ -1,5 +1,4 @@
 import { createHmac, hash } from 'node:crypto';
-import type { Clock } from '../../ports/clock.ts';
 
 // AWS Signature Version 4 with the signature in a header, as the S3 and DynamoDB APIs ask for it.
 
@@ -22,6 +21,8 @@ export type SignedRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** SHA-256 of the body in hex, or what the service allows instead. */
   readonly bodyHash: string;
+  /** Milliseconds since 1970. */
+  readonly timeMs: number;
 };
 
 /** Answers all headers to send with the request. */
@@ -29,14 +30,14 @@ export type Signer = (request: SignedRequest) => Record<string, string>;
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-export function createSigner(service: 's3' | 'dynamodb', signing: Signing, clock: Clock): Signer {
+export function createSigner(service: 's3' | 'dynamodb', signing: Signing): Signer {
   const { region, accessKey, secretKey, sessionToken } = signing;
   let day = '';
   let scope = '';
   let key: Buffer = Buffer.alloc(0);
 
-  return ({ method, path, query, host, headers, bodyHash }) => {
-    const time = isoTime(clock.nowMs());
+  return ({ method, path, query, host, headers, bodyHash, timeMs }) => {
+    const time = isoTime(timeMs);
     if (time.slice(0, 8) !== day) {
       // Four hashes, the same for all requests of a day.
       day = time.slice(0, 8);

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3ServiceException } from '@aws-sdk/client-s3';
+import type { Bytes } from '../../model/message.ts';
+import type { ObjectStore } from '../../ports/object-store.ts';
+import { failureOfSdk } from '../signed-http/failure.ts';
+import { checkKey } from './check-key.ts';
+import { checkContentRange } from './content-range.ts';
+import { createSdkClient } from './sdk-client.ts';
+import { storeError } from './store-error.ts';
+import type { StoreSettings } from './store-settings.ts';
+
+type Options = { readonly abortSignal: AbortSignal };
+
+/** The port over the SDK, which also finds a function's own credentials. */
+export function createSdkStore(settings: StoreSettings): ObjectStore {
+  const client = createSdkClient(settings);
+  const Bucket = settings.bucket;
+  return {
+    async put(key, body, signal) {
+      checkKey(key);
+      const ContentLength = body.reduce((bytes, part) => bytes + part.length, 0);
+      await attempt('put', signal, (options) =>
+        client.send(new PutObjectCommand({ Bucket, Key: key, Body: bodyOf(body), ContentLength }), options),
+      );
+    },
+    async getRange(key, start, length, signal) {
+      checkKey(key);
+      const command = new GetObjectCommand({ Bucket, Key: key, Range: `bytes=${start}-${start + length - 1}` });
+      return await attempt('read', signal, async (options) => {
+        const answer = await unlessBeyondEnd(client.send(command, options));
+        if (answer === undefined) return new Uint8Array(0);
+        assert(answer.Body instanceof Readable, 'the answer has a body');
+        const bytes = await collect(answer.Body, length, signal);
+        checkContentRange(answer.ContentRange, { start, asked: length, received: bytes.length });
+        return bytes;
+      });
+    },
+    async list(prefix, { after, limit }, signal) {
+      const from = after === undefined ? {} : { StartAfter: after };
+      const command = new ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: limit, ...from });
+      const { Contents = [], IsTruncated } = await attempt('read', signal, (options) => client.send(command, options));
+      const objects = Contents.map(({ Key = '', Size = 0 }) => ({ key: Key, bytes: Size }));
+      const next = IsTruncated === true ? objects.at(-1)?.key : undefined;
+      return { objects, ...(next === undefined ? {} : { next }) };
+    },
+    async delete(key, signal) {
+      checkKey(key);
+      await attempt('read', signal, (options) => client.send(new DeleteObjectCommand({ Bucket, Key: key }), options));
+    },
+  };
+}
+
+async function attempt<T>(access: 'read' | 'put', signal: AbortSignal, call: (options: Options) => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  try {
+    return await call({ abortSignal: signal });
+  } catch (error) {
+    throw signal.aborted ? signal.reason : storeError(access, failureOfSdk(error));
+  }
+}
+
+/** Several parts go out one after the other, without a copy that joins them. */
+function bodyOf(parts: readonly Bytes[]): Bytes | Readable {
+  const [only = new Uint8Array(0)] = parts;
+  return parts.length < 2 ? only : Readable.from(parts, { objectMode: false });
+}
+
+/** The SDK lets go of a signal once the headers are there, so an abort must end the body from here. */
+async function collect(body: Readable, bytesMax: number, signal: AbortSignal): Promise<Bytes> {
+  const onAbort = (): void => void body.destroy(new Error('given up', { cause: signal.reason }));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      // Leaving the loop destroys the stream.
+      assert(bytes <= bytesMax, 'the answer is longer than asked');
+      chunks.push(chunk);
+    }
+    const whole = Buffer.concat(chunks, bytes);
+    return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** An object that ends before the range has none of its bytes: no error of this port. */
+async function unlessBeyondEnd<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 416) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import type { Bytes } from '../../model/message.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type Answer, createExchange } from './exchange.ts';
+import { createSigner } from './signature.ts';
+
+export type SignedExchangeSettings = {
+  readonly service: 's3' | 'dynamodb';
+  readonly region: string;
+  readonly endpoint?: string;
+  readonly accessKey?: string;
+  readonly secretKey?: string;
+  readonly sessionToken?: string;
+  readonly clock: Clock;
+  /** The error's name in an answer of this service. */
+  readonly codeOf: (answer: Answer) => string | undefined;
+};
+
+export type SignedExchangeRequest = {
+  readonly method: string;
+  /** Percent-encoded. */
+  readonly path: string;
+  /** Percent-encoded, its names in order; empty for none. */
+  readonly query: string;
+  /** Headers that the signature covers; lower-case names. */
+  readonly signedHeaders: Readonly<Record<string, string>>;
+  readonly otherHeaders: Readonly<Record<string, string>>;
+  readonly bodyHash: string;
+  readonly body: readonly Bytes[];
+  readonly answerBytesMax: number;
+};
+
+/** Rejects with an ExchangeFailure. */
+export type SignedExchange = (request: SignedExchangeRequest, signal: AbortSignal) => Promise<Answer>;
+
+/** How services say that a signature's time is too far from theirs. Some say the same of a wrong key. */
+const SKEW_CODES = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'RequestInTheFuture', 'InvalidSignatureException']);
+/** Smaller differences are never refused, so they are not the reason. */
+const SKEW_MS_MIN = 60_000;
+
+/**
+ * Signed requests over kept connections. A clock that is far off would shut its machine out, since signatures carry a time:
+ * so a refusal for that reason, which changed nothing, is answered by the same request with the service's own time.
+ */
+export function createSignedExchange(settings: SignedExchangeSettings): SignedExchange {
+  const { service, region, endpoint, accessKey, secretKey, sessionToken, clock, codeOf } = settings;
+  assert(accessKey !== undefined && secretKey !== undefined, "the lean client needs keys; the SDK finds the runtime's own");
+  const url = new URL(endpoint ?? `https://${service}.${region}.amazonaws.com`);
+  const sign = createSigner(service, { region, accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) });
+  const exchange = createExchange(url);
+  let offsetMs = 0;
+
+  function send(request: SignedExchangeRequest, signal: AbortSignal): Promise<Answer> {
+    const { method, path, query, signedHeaders, otherHeaders, bodyHash, body, answerBytesMax } = request;
+    const timeMs = clock.nowMs() + offsetMs;
+    const signed = sign({ method, path, query, host: url.host, headers: signedHeaders, bodyHash, timeMs });
+    const target = query === '' ? path : `${path}?${query}`;
+    return exchange({ method, target, headers: Object.assign(signed, otherHeaders), body, answerBytesMax }, signal);
+  }
+
+  /** Whether the answer says that our time is off; if so, its own time is taken. */
+  function corrected({ status, headers }: Answer, code: string | undefined): boolean {
+    if (status < 400 || status >= 500 || code === undefined || !SKEW_CODES.has(code)) return false;
+    const differenceMs = timeOf(headers.date) - clock.nowMs();
+    if (!(Math.abs(differenceMs - offsetMs) >= SKEW_MS_MIN)) return false;
+    offsetMs = differenceMs;
+    return true;
+  }
+
+  return async (request, signal) => {
+    const answer = await send(request, signal);
+    return answer.status >= 400 && corrected(answer, codeOf(answer)) ? await send(request, signal) : answer;
+  };
+}
+
+/** NaN where the header says nothing. */
+function timeOf(header: string | undefined): number {
+  // oxlint-disable-next-line no-restricted-globals -- reads a time that it is given, not a clock
+  return new Date(header ?? '').getTime();
+}
