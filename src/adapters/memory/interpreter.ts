@@ -24,7 +24,7 @@ export function applyUpdate(item: Item | undefined, update: Update): WriteResult
   const removed: Path[] = [];
   for (const change of update.changes) {
     if (change.op === 'remove') removed.push(change.path);
-    else next = write(next, change.path, 0, newValue(old, change));
+    else next = write(next, { path: change.path, value: newValue(old, change) }, 0);
   }
   for (const path of inRemovalOrder(removed)) next = erase(next, path, 0);
   return { applied: true, item: next as Item };
@@ -73,18 +73,19 @@ function newValue(old: Item, change: Exclude<Change, { readonly op: 'remove' }>)
   return source + change.value;
 }
 
-/** The container with `value` at the rest of the path: copies only what lies on the path. */
-function write(container: Value | undefined, path: Path, depth: number, value: Value): Value {
+/** The container with the value at the rest of the path: copies only what lies on the path. */
+function write(container: Value | undefined, target: { readonly path: Path; readonly value: Value }, depth: number): Value {
+  const { path, value } = target;
   const step = path[depth] as string | number;
   const last = depth === path.length - 1;
   if (typeof step === 'string') {
     if (!isMap(container)) throw refused(`no map that holds ${path.slice(0, depth + 1).join('.')}`);
-    return { ...container, [step]: last ? value : write(member(container, step), path, depth + 1, value) };
+    return { ...container, [step]: last ? value : write(member(container, step), target, depth + 1) };
   }
   if (!Array.isArray(container)) throw refused(`no list that holds ${path.slice(0, depth + 1).join('.')}`);
   const copy = (container as readonly Value[]).slice();
   // Beyond the end a value is appended, without a hole, as the real table does.
-  copy[Math.min(step, copy.length)] = last ? value : write(copy[step], path, depth + 1, value);
+  copy[Math.min(step, copy.length)] = last ? value : write(copy[step], target, depth + 1);
   return copy;
 }
 

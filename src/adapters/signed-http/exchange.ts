@@ -54,7 +54,7 @@ export function createExchange(endpoint: URL): Exchange {
       signal.addEventListener('abort', onAbort, { once: true });
       request.on('error', fail);
       request.once('response', (response) => {
-        collect(response, answerBytesMax, fail, (answerBody) => {
+        collect(response, { bytesMax: answerBytesMax, fail }, (answerBody) => {
           signal.removeEventListener('abort', onAbort);
           // An answer before the end of the request: what is left of it must not keep the connection.
           if (!request.writableFinished) request.destroy();
@@ -73,7 +73,9 @@ function sendBody(request: ClientRequest, body: readonly Bytes[]): void {
   request.uncork();
 }
 
-function collect(response: IncomingMessage, bytesMax: number, fail: (cause: unknown) => void, done: (body: Bytes) => void): void {
+type Collecting = { readonly bytesMax: number; readonly fail: (cause: unknown) => void };
+
+function collect(response: IncomingMessage, { bytesMax, fail }: Collecting, done: (body: Bytes) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on('error', fail);

@@ -63,7 +63,6 @@ export function percentEncode(text: string): string {
 
 /** `20260131T235959Z` */
 function isoTime(timeMs: number): string {
-  // oxlint-disable-next-line no-restricted-globals -- writes a time that it is given; reads no clock
   return `${new Date(timeMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
 

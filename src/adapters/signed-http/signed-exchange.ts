@@ -75,6 +75,5 @@ export function createSignedExchange(settings: SignedExchangeSettings): SignedEx
 
 /** NaN where the header says nothing. */
 function timeOf(header: string | undefined): number {
-  // oxlint-disable-next-line no-restricted-globals -- reads a time that it is given, not a clock
   return new Date(header ?? '').getTime();
 }
