@@ -10,6 +10,11 @@ export const KEY_BYTES_MAX = 4_096;
 export const HEADERS_MAX = 64;
 /** Names and values of one message's headers together. */
 export const HEADERS_BYTES_MAX = 16_384;
+/**
+ * What the records of one stored batch unpack to: those of a whole request, whose keys may stand there twice (a key found
+ * by pointer is also in the value), and some bytes of framing for each message.
+ */
+export const BATCH_RECORDS_BYTES_MAX = 2 * REQUEST_BYTES_MAX + 64 * REQUEST_MESSAGES_MAX;
 /** Deeper JSON has no use here and costs a parser its stack. */
 export const JSON_DEPTH_MAX = 64;
 /** End of the year 9999; later dates break file names and date types of most readers. */
@@ -125,3 +130,51 @@ export const TAIL_POLL_MS_MAX = 500;
 export const TAIL_POLL_SPACING_MS = 2;
 /** Segment items of one query (some 100 bytes each). */
 export const SEGMENTS_READ_MAX = 1_000;
+
+/** Bodies that a broker holds for requests that it has not answered yet: with the publishers' queue, most of its memory. */
+export const BODIES_BYTES_MAX = 100_663_296;
+/** Long-polls and streams that wait at a time: a few KB each. Above it, 429. */
+export const WAITERS_MAX = 4_096;
+/** A stream's comment, early enough for the 15 s that proxies and clients are promised. */
+export const STREAM_COMMENT_MS = 12_000;
+/** A problem document: an error never costs more than the request that caused it. */
+export const PROBLEM_BYTES_MAX = 4_096;
+/** What a retry should leave a busy or failing broker, where the error doesn't know better. */
+export const RETRY_AFTER_MS = 1_000;
+/** Of a function's remaining time, kept for writing the answer. */
+export const RUNTIME_MARGIN_MS = 150;
+/** A probe of the stores, and how long its result is believed: readiness is open to everybody. */
+export const PROBE_MS_MAX = 2_000;
+export const PROBE_KNOWN_MS_MAX = 1_000;
+/** Longer than the 60 s after which common balancers drop an idle connection: the server is never the first to close. */
+export const CONNECTION_IDLE_MS_MAX = 75_000;
+/** Request line and headers: a key of 4 KiB percent-encoded, 16 KiB of message headers, and room. */
+export const REQUEST_HEADERS_BYTES_MAX = 65_536;
+/** A function's request and answer: the platform ends at 6 MB, after base64. */
+export const FUNCTION_REQUEST_BYTES_MAX = 4_194_304;
+export const FUNCTION_READ_BYTES_MAX = 2_097_152;
+export const FUNCTION_ANSWER_BYTES_MAX = 6_000_000;
+/** A function is paid for while it waits. */
+export const FUNCTION_WAIT_MS_MAX = 5_000;
+
+/** How long a request's headers may take; above CONNECTION_IDLE_MS_MAX, or a kept connection could end in its next request's headers. */
+export const REQUEST_HEADERS_MS_MAX = 80_000;
+/** Requests of one connection that wait for the one before: each costs memory before anything has looked at it. */
+export const PIPELINED_REQUESTS_MAX = 64;
+/** Stopping: how long answers may take after the publishes have ended. */
+export const STOP_CLOSE_MS_MAX = 1_000;
+/** Attempts at one write of the control plane; its deadline usually ends it earlier. */
+export const WRITE_ATTEMPTS_MAX = 16;
+/** How often a change of topology starts over because somebody else changed the topic meanwhile. */
+export const CHANGE_ATTEMPTS_MAX = 32;
+/** Heads that one change writes side by side. */
+export const CHANGE_PARALLEL_MAX = 16;
+/** Objects that one step of a clean-up lists and deletes. */
+export const CLEANUP_PAGE_MAX = 500;
+export const CLEANUP_PARALLEL_MAX = 8;
+/** A clean-up after a deletion; what it leaves goes with the next sweep. */
+export const CLEANUP_MS_MAX = 600_000;
+/** Topics an instance remembers by name. */
+export const TOPICS_KNOWN_MAX = 4_096;
+/** Items of one query while segments are listed. */
+export const SEGMENTS_LIST_PAGE = 500;
