@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { readConfiguration } from '../../src/cli/configuration.ts';
+
+const COMPLETE = {
+  KELP_ROOT_TOKEN: 'root-token-of-the-test',
+  KELP_SECRET: 'a-secret-of-the-test',
+  KELP_S3_ENDPOINT: 'http://127.0.0.1:8333',
+  KELP_S3_ACCESS_KEY: 'access',
+  KELP_S3_SECRET_KEY: 'secret',
+};
+
+/** The error's lines. */
+function problems(environment: Record<string, string | undefined>): string[] {
+  try {
+    readConfiguration(environment);
+  } catch (error) {
+    return (error as Error).message.split('\n');
+  }
+  return [];
+}
+
+describe('readConfiguration', () => {
+  test('fills in what may be left out', () => {
+    expect(readConfiguration(COMPLETE)).toEqual({
+      host: '127.0.0.1',
+      port: 7333,
+      rootToken: COMPLETE.KELP_ROOT_TOKEN,
+      secrets: [COMPLETE.KELP_SECRET],
+      requestBytesMax: 16_777_216,
+      store: { endpoint: 'http://127.0.0.1:8333', bucket: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' },
+      table: { table: 'kelp', region: 'us-east-1' },
+    });
+  });
+
+  test('an empty variable counts as not set', () => {
+    expect(readConfiguration({ ...COMPLETE, KELP_PORT: '', KELP_TABLE_ENDPOINT: '' }).port).toBe(7333);
+  });
+
+  test('two secrets while one is being replaced', () => {
+    expect(readConfiguration({ ...COMPLETE, KELP_SECRET: 'the-new-secret-16,the-old-secret-16' }).secrets).toEqual([
+      'the-new-secret-16',
+      'the-old-secret-16',
+    ]);
+  });
+
+  test("the table takes AWS's own credentials, and any for a server of one's own that has none", () => {
+    const aws = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key', AWS_SESSION_TOKEN: 'session' };
+    const credentials = { accessKey: 'id', secretKey: 'key', sessionToken: 'session' };
+    expect(readConfiguration({ ...COMPLETE, ...aws }).table).toEqual({ table: 'kelp', region: 'eu-west-1', ...credentials });
+    expect(readConfiguration({ ...COMPLETE, KELP_TABLE_ENDPOINT: 'https://table.example:8000' }).table).toEqual({
+      table: 'kelp',
+      region: 'us-east-1',
+      endpoint: 'https://table.example:8000',
+      accessKey: 'local',
+      secretKey: 'local',
+    });
+  });
+
+  test('names every variable that is missing, one line each', () => {
+    const lines = problems({});
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(COMPLETE));
+    for (const line of lines) expect(line).toMatch(/^KELP_\w+ is missing: it must be /);
+  });
+
+  test.each([
+    ['KELP_PORT', '65536'],
+    ['KELP_PORT', '-1'],
+    ['KELP_PORT', '7333x'],
+    ['KELP_PORT', 'tcp://10.0.0.1:7333'],
+    ['KELP_HOST', 'a host'],
+    ['KELP_S3_ENDPOINT', '127.0.0.1:8333'],
+    ['KELP_S3_ENDPOINT', 'ftp://127.0.0.1'],
+    ['KELP_S3_ENDPOINT', 'http://127.0.0.1:8333/bucket'],
+    ['KELP_TABLE_ENDPOINT', 'http://'],
+    ['KELP_S3_BUCKET', 'UPPER'],
+    ['KELP_S3_BUCKET', 'ab'],
+    ['KELP_TABLE', 'ab'],
+    ['KELP_REQUEST_BYTES_MAX', '16777217'],
+    ['KELP_REQUEST_BYTES_MAX', '1e6'],
+  ])('%s=%s is one line that shows it', (name, value) => {
+    const lines = problems({ ...COMPLETE, [name]: value });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`${name} must be `);
+    expect(lines[0]).toContain(`"${value}"`);
+  });
+
+  test.each([
+    ['KELP_ROOT_TOKEN', 'short'],
+    ['KELP_ROOT_TOKEN', 'has blanks in it, and is long'],
+    ['KELP_SECRET', 'short'],
+    ['KELP_SECRET', 'a-secret-of-the-test,short'],
+    ['KELP_S3_SECRET_KEY', 'with blank'],
+  ])('%s=%s is one line that does not show it', (name, value) => {
+    const lines = problems({ ...COMPLETE, [name]: value });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`${name} must be `);
+    expect(lines[0]).not.toContain(value);
+  });
+});
