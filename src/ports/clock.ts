@@ -6,4 +6,6 @@ export type Clock = {
   monotonicMs(): number;
   /** Resolves after `ms`, or rejects with the signal's own reason as soon as it aborts. Leaves no timer and no listener behind. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** A signal that aborts with a TimeoutError after `ms`. Keeps no process alive. */
+  deadline(ms: number): AbortSignal;
 };

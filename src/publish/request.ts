@@ -41,6 +41,8 @@ export type Publisher = {
    * signal's reason if nothing was sent yet.
    */
   publish(topic: Topic, request: PublishRequest, signal: AbortSignal): Promise<PublishResult>;
+  /** Whether a publish would be refused now: worth knowing before a body is read. */
+  isFull(): boolean;
   /** Refuses new publishes, and resolves when those in flight have ended or the signal aborts. */
   stop(signal: AbortSignal): Promise<void>;
 };

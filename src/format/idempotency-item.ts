@@ -1,0 +1,65 @@
+import type { CommitId } from '../model/ids.ts';
+import type { SegmentRange } from '../model/topic.ts';
+import type { Item, Value } from '../ports/metadata-table.ts';
+import { asItem, checkVersion, integerField, listField, stringField } from './item-fields.ts';
+import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
+
+const IDEMPOTENCY_VERSION = 1;
+const SECOND_MS = 1_000;
+
+/** One segment's part of a request: the one attempt that may land, and where it did. */
+export type RecordedPart = {
+  readonly range: SegmentRange;
+  readonly cid: CommitId;
+  /** The segment's tail before the first send under this id. */
+  readonly tail: number;
+  /** First offset, once that is known. */
+  readonly offset?: number;
+};
+
+/** What is kept of a request with an Idempotency-Key. */
+export type IdempotencyRecord = {
+  readonly requestHash: string;
+  /** Raised by every write; each write demands the one that it read. */
+  readonly version: number;
+  readonly parts: readonly RecordedPart[];
+  readonly expiresMs: number;
+};
+
+export function encodeIdempotency(record: IdempotencyRecord): Item {
+  return {
+    v: IDEMPOTENCY_VERSION,
+    hash: record.requestHash,
+    version: record.version,
+    parts: record.parts.map(encodePart),
+    expires: record.expiresMs,
+    // Tidies only: expiry is checked when the item is read.
+    ttl: Math.ceil(record.expiresMs / SECOND_MS),
+  };
+}
+
+function encodePart(part: RecordedPart): Item {
+  const item = { ...encodeSegmentRange(part.range), i: part.cid, tail: part.tail };
+  return part.offset === undefined ? item : { ...item, offset: part.offset };
+}
+
+/** Error `corrupt` where the item is not as FORMAT.md says. */
+export function decodeIdempotency(item: Item): IdempotencyRecord {
+  checkVersion(item, IDEMPOTENCY_VERSION);
+  return {
+    requestHash: stringField(item, 'hash'),
+    version: integerField(item, 'version'),
+    parts: listField(item, 'parts').map(decodePart),
+    expiresMs: integerField(item, 'expires'),
+  };
+}
+
+function decodePart(value: Value): RecordedPart {
+  const item = asItem(value, 'parts');
+  return {
+    range: decodeSegmentRange(item),
+    cid: stringField(item, 'i') as CommitId,
+    tail: integerField(item, 'tail'),
+    ...(item['offset'] === undefined ? {} : { offset: integerField(item, 'offset') }),
+  };
+}

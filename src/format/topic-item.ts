@@ -1,0 +1,68 @@
+import { KelpError } from '../model/errors.ts';
+import type { SegmentId, TopicId } from '../model/ids.ts';
+import type { PartitionKey, Topic, TopologyChange } from '../model/topic.ts';
+import type { Item, Value } from '../ports/metadata-table.ts';
+import { asItem, checkVersion, integerField, listField, stringField, wordField } from './item-fields.ts';
+import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
+
+const TOPIC_VERSION = 1;
+const STATES = ['active', 'deleting', 'deleted'] as const;
+const KINDS = ['create', 'delete'] as const;
+
+export function encodeTopic(topic: Topic): Item {
+  return {
+    v: TOPIC_VERSION,
+    tenant: topic.tenant,
+    topic: topic.id,
+    name: topic.name,
+    partitionKey: topic.settings.partitionKey,
+    segments: topic.settings.segments,
+    state: topic.state,
+    version: topic.version,
+    firstSegment: topic.firstSegment,
+    nextSegment: topic.nextSegment,
+    open: topic.open.map(encodeSegmentRange),
+    changes: topic.changes.map(encodeChange),
+    created: topic.createdMs,
+  };
+}
+
+/** Error `corrupt` where the item is not a topic as FORMAT.md describes it. */
+export function decodeTopic(item: Item): Topic {
+  checkVersion(item, TOPIC_VERSION);
+  return {
+    id: stringField(item, 'topic') as TopicId,
+    name: stringField(item, 'name'),
+    tenant: stringField(item, 'tenant'),
+    settings: { partitionKey: decodePartitionKey(item['partitionKey']), segments: integerField(item, 'segments') },
+    state: wordField(item, 'state', STATES),
+    version: integerField(item, 'version'),
+    firstSegment: integerField(item, 'firstSegment'),
+    nextSegment: integerField(item, 'nextSegment'),
+    open: listField(item, 'open').map(decodeSegmentRange),
+    changes: listField(item, 'changes').map(decodeChange),
+    createdMs: integerField(item, 'created'),
+  };
+}
+
+function encodeChange(change: TopologyChange): Item {
+  return { id: change.id, kind: change.kind, parents: change.parents, children: change.children.map(encodeSegmentRange) };
+}
+
+function decodeChange(value: Value): TopologyChange {
+  const item = asItem(value, 'changes');
+  return {
+    id: stringField(item, 'id'),
+    kind: wordField(item, 'kind', KINDS),
+    parents: listField(item, 'parents') as SegmentId[],
+    children: listField(item, 'children').map(decodeSegmentRange),
+  };
+}
+
+function decodePartitionKey(value: Value | undefined): PartitionKey {
+  if (value === 'key') return value;
+  const item = asItem(value, 'partitionKey');
+  if (typeof item['header'] === 'string') return { header: item['header'] };
+  if (typeof item['pointer'] === 'string') return { pointer: item['pointer'] };
+  throw new KelpError('corrupt', 'corrupt', 'stored field partitionKey is damaged');
+}

@@ -1,0 +1,163 @@
+import { decodeHead } from '../format/head-item.ts';
+import { headKey } from '../format/item-key.ts';
+import { KelpError } from '../model/errors.ts';
+import type { Head } from '../model/head.ts';
+import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX } from '../model/limits.ts';
+import type { Item, Update } from '../ports/metadata-table.ts';
+import { killUpdate } from '../protocol/commit.ts';
+import type { SentCommit } from '../protocol/fate.ts';
+import { backoff } from '../state/retry.ts';
+import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
+import { type CommitDeps, findFate } from './find-fate.ts';
+import { judgeMembers, planCommit } from './plan-commit.ts';
+import { spill } from './spill.ts';
+
+/** What is known of one commit id. `inFlight`: an attempt was left unanswered, or others may send it too: it may land yet. */
+type Attempts = { readonly sent: SentCommit; head: Head; headIsFresh: boolean; inFlight: boolean };
+
+type Step = CommitOutcome | 'again';
+
+/**
+ * Commits one segment's part of a stored object. Whatever is lost on the way, its outcome is exact, or says that it is
+ * unknown. The signal bounds the whole; its end gives `failed`: `indefinite` if something may still land.
+ */
+export async function commitBatch(deps: CommitDeps, request: CommitRequest, signal: AbortSignal): Promise<CommitOutcome> {
+  let head = deps.heads.known(request.topic, request.segment) ?? (await readHead(deps, request, signal));
+  for (let minted = 0; minted < COMMIT_IDS_MAX; minted += 1) {
+    const outcome = await commitUnderOneId(deps, request, head, signal);
+    const again = outcome.outcome === 'dead' && outcome.because === 'guard' && request.recorded === undefined;
+    if (!again) return outcome;
+    deps.telemetry.count('kelp.commits.reminted', 1);
+    head = outcome.head;
+  }
+  return failedOutcome(new KelpError('unavailable', 'unavailable', 'the commit was overtaken again and again', { retryAfterMs: 1_000 }));
+}
+
+async function readHead(deps: CommitDeps, request: CommitRequest, signal: AbortSignal): Promise<Head> {
+  const head = await deps.heads.read(request.topic, request.segment, signal);
+  if (head === undefined) throw segmentGone(request);
+  return head;
+}
+
+async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: Head, signal: AbortSignal): Promise<CommitOutcome> {
+  const { object, recorded } = request;
+  const sent: SentCommit =
+    recorded === undefined
+      ? { cid: deps.commitIds.mint(head.guard), object, tail: head.tail, recorded: false }
+      : { ...recorded, object, recorded: true };
+  const attempts: Attempts = { sent, head, headIsFresh: false, inFlight: sent.recorded };
+  let lastError: unknown;
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX && !signal.aborted; attempt += 1) {
+    try {
+      const step = await attemptCommit(deps, request, attempts, signal);
+      if (step !== 'again') return step;
+    } catch (error) {
+      // A read that was cut short by the signal ends the loop like any other end of the budget.
+      if (!isRetryable(error) && !signal.aborted) throw error;
+      lastError = error;
+      if (!signal.aborted) await pause(deps, attempt, signal);
+    }
+  }
+  return failedOutcome(endOfBudget(attempts.inFlight, lastError));
+}
+
+/** One send, and what its answer means. */
+async function attemptCommit(deps: CommitDeps, request: CommitRequest, attempts: Attempts, signal: AbortSignal): Promise<Step> {
+  const plan = await planCommit(deps, request, attempts, signal);
+  if (plan.plan === 'read-again') {
+    see(attempts, await readHead(deps, request, signal));
+    return judgeHead(deps, request, attempts, signal);
+  }
+  if (plan.plan === 'none') return answerRefused(deps, request, { attempts, judged: plan.judged }, signal);
+  const applied = await write(deps, request, { attempts, update: plan.update }, signal);
+  if (!applied) return judgeHead(deps, request, attempts, signal);
+  const entry = attempts.head.entries.find((candidate) => candidate.cid === attempts.sent.cid);
+  if (entry === undefined) throw new Error('an applied commit is not in the head that its write returned');
+  return landedOutcome(deps, request, { entry, head: attempts.head, judged: plan.judged }, signal);
+}
+
+/** Whether the update applied; either way the head is seen as it was then. */
+async function write(
+  deps: CommitDeps,
+  request: CommitRequest,
+  { attempts, update }: { readonly attempts: Attempts; readonly update: Update },
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const result = await deps.table.update(headKey(request.topic, request.segment), update, signal);
+    see(attempts, decodeOld(request, result.item));
+    deps.heads.offer(attempts.head);
+    return result.applied;
+  } catch (error) {
+    if (error instanceof KelpError && error.kind === 'indefinite') attempts.inFlight = true;
+    throw error;
+  }
+}
+
+/** Goes by what a strong read of the head shows (and the pages behind it), never by why the table says it refused. */
+async function judgeHead(deps: CommitDeps, request: CommitRequest, attempts: Attempts, signal: AbortSignal): Promise<Step> {
+  const { head, sent } = attempts;
+  const fate = await findFate(deps, sent, head, signal);
+  if (fate.fate === 'unknown') return failedOutcome(new KelpError('indefinite', 'indefinite', 'the index of this commit is gone'));
+  if (fate.fate === 'dead' && fate.because !== 'sealed') return { outcome: 'dead', because: fate.because, head };
+  if (fate.fate !== 'open') {
+    const judged = await judgeMembers(deps, request, attempts, signal);
+    if (fate.fate === 'dead') return refusedOutcome(deps, request, { head, judged }, signal);
+    return landedOutcome(deps, request, { entry: fate.entry, head, judged }, signal);
+  }
+  if (head.state === 'pending') throw new KelpError('unavailable', 'unavailable', 'the segment is not open yet', { retryAfterMs: 1_000 });
+  if (head.entries.length >= HEAD_ENTRIES_MAX) see(attempts, await spill(deps, head, signal));
+  if (request.matchTail === undefined || head.tail === request.matchTail) return 'again';
+  return answerRefused(deps, request, { attempts, judged: { verdicts: [], lines: new Map() } }, signal);
+}
+
+/** K1, A8: what may still land must not be answered 'refused': its id is killed first, and its fate looked at. */
+async function answerRefused(
+  deps: CommitDeps,
+  request: CommitRequest,
+  { attempts, judged }: { readonly attempts: Attempts; readonly judged: Judged },
+  signal: AbortSignal,
+): Promise<Step> {
+  // A tail only rises: an absent entry that needed a lower one can't land any more.
+  const passed = request.matchTail !== undefined && attempts.head.tail > request.matchTail;
+  if (!attempts.inFlight || passed) return refusedOutcome(deps, request, { head: attempts.head, judged }, signal);
+  const killed = await write(deps, request, { attempts, update: killUpdate(attempts.sent.cid) }, signal);
+  if (killed) return refusedOutcome(deps, request, { head: attempts.head, judged }, signal);
+  const fate = await findFate(deps, attempts.sent, attempts.head, signal);
+  if (fate.fate === 'landed') return landedOutcome(deps, request, { entry: fate.entry, head: attempts.head, judged }, signal);
+  if (fate.fate === 'dead') return refusedOutcome(deps, request, { head: attempts.head, judged }, signal);
+  return 'again';
+}
+
+function see(attempts: Attempts, head: Head): void {
+  attempts.head = head;
+  attempts.headIsFresh = true;
+}
+
+function decodeOld(request: CommitRequest, item: Item | undefined): Head {
+  if (item === undefined) throw segmentGone(request);
+  return decodeHead(item);
+}
+
+const segmentGone = (request: CommitRequest): KelpError => new KelpError('not-found', 'segment-not-found', `no segment ${request.segment}`);
+
+/** Surely not applied, or unanswered: either way the same id may be sent again. */
+function isRetryable(error: unknown): boolean {
+  return error instanceof KelpError && ['throttled', 'conflict', 'unavailable', 'indefinite'].includes(error.kind);
+}
+
+/** The signal's end is seen by the loop; it needs no second report here. */
+async function pause(deps: CommitDeps, attempt: number, signal: AbortSignal): Promise<void> {
+  await backoff(deps, attempt, signal).catch((reason: unknown) => {
+    if (!signal.aborted) throw reason;
+  });
+}
+
+function endOfBudget(inFlight: boolean, cause: unknown): KelpError {
+  if (inFlight) return new KelpError('indefinite', 'indefinite', 'the commit was not answered in time; it may have landed', { cause });
+  if (cause instanceof KelpError && (cause.kind === 'throttled' || cause.kind === 'conflict')) {
+    const extra = { reason: 'segment' };
+    return new KelpError('throttled', 'throttled', 'the segment takes no more commits now', { cause, retryAfterMs: 1_000, extra });
+  }
+  return new KelpError('unavailable', 'unavailable', 'the table does not answer', { cause, retryAfterMs: 1_000 });
+}

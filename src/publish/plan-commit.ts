@@ -1,0 +1,83 @@
+import type { Head, Run } from '../model/head.ts';
+import { LOAD_BUCKETS } from '../model/limits.ts';
+import type { Update } from '../ports/metadata-table.ts';
+import { commitUpdate } from '../protocol/commit.ts';
+import { memberMask, type SentCommit } from '../protocol/fate.ts';
+import { planVariant, type Variant } from '../protocol/variant.ts';
+import type { CommitMember, CommitRequest, Judged } from './commit-outcome.ts';
+import type { CommitDeps } from './find-fate.ts';
+import { evictLines, readLines } from './producer-lines.ts';
+
+/** What the members are judged by. `headIsFresh`: read by this request, not remembered from before. */
+export type Basis = { readonly sent: SentCommit; readonly head: Head; readonly headIsFresh: boolean };
+
+/** `read-again`: somebody would be left out on the word of a remembered head, which may be behind. */
+export type CommitPlan =
+  | { readonly plan: 'send'; readonly update: Update; readonly judged: Judged }
+  | { readonly plan: 'none'; readonly judged: Judged }
+  | { readonly plan: 'read-again' };
+
+export async function judgeMembers(
+  deps: CommitDeps,
+  request: CommitRequest,
+  basis: Basis,
+  signal: AbortSignal,
+): Promise<Judged & { readonly variant: Variant }> {
+  const lines = await readLines(deps.table, basis.head, producersOf(request.members), signal);
+  const members = request.members.map(({ run, producer }) => (producer === undefined ? run : { count: run.count, producer }));
+  const variant = planVariant(members, lines, basis.sent.cid);
+  return { variant, verdicts: variant.verdicts, lines };
+}
+
+export async function planCommit(deps: CommitDeps, request: CommitRequest, basis: Basis, signal: AbortSignal): Promise<CommitPlan> {
+  const judged = await judgeMembers(deps, request, basis, signal);
+  const { included, lines } = judged.variant;
+  if (!basis.headIsFresh && included.includes(false)) return { plan: 'read-again' };
+  const members = request.members.filter((_, index) => included[index]);
+  if (members.length === 0) return { plan: 'none', judged };
+  const victims = await evictLines(deps.table, basis.head, new Set(lines.map((line) => line.producer)), signal);
+  const mask = memberMask(included);
+  const update = commitUpdate({
+    cid: basis.sent.cid,
+    entry: {
+      object: basis.sent.object,
+      runs: joinRuns(members.map((member) => member.run)),
+      highestTimestampMs: Math.max(...members.map((member) => member.highestTimestampMs)),
+      ...(mask === undefined ? {} : { mask }),
+    },
+    ...totals(members),
+    lines,
+    victims,
+    evictions: basis.head.evictions,
+    ...(request.matchTail === undefined ? {} : { matchTail: request.matchTail }),
+  });
+  return { plan: 'send', update, judged };
+}
+
+function producersOf(members: readonly CommitMember[]): ReadonlySet<string> {
+  return new Set(members.flatMap((member) => (member.producer === undefined ? [] : [member.producer.producer])));
+}
+
+/** Neighbours in the object become one run: the head has no room for one each. */
+export function joinRuns(runs: readonly Run[]): Run[] {
+  const joined: Run[] = [];
+  for (const run of runs) {
+    const last = joined.at(-1);
+    if (last !== undefined && last.start + last.bytes === run.start) {
+      joined[joined.length - 1] = { start: last.start, bytes: last.bytes + run.bytes, count: last.count + run.count };
+    } else joined.push(run);
+  }
+  return joined;
+}
+
+function totals(members: readonly CommitMember[]): { count: number; bytes: number; buckets: number[] } {
+  const buckets = Array.from({ length: LOAD_BUCKETS }, () => 0);
+  let count = 0;
+  let bytes = 0;
+  for (const member of members) {
+    count += member.run.count;
+    bytes += member.run.bytes;
+    for (const [bucket, messages] of member.buckets.entries()) buckets[bucket] = (buckets[bucket] ?? 0) + messages;
+  }
+  return { count, bytes, buckets };
+}

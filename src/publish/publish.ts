@@ -1,0 +1,85 @@
+import { KelpError } from '../model/errors.ts';
+import { segmentNumber, type SegmentId } from '../model/ids.ts';
+import { PARTITIONS } from '../model/limits.ts';
+import type { SegmentRange, Topic } from '../model/topic.ts';
+import type { Compression } from '../ports/compression.ts';
+import { type Admission, contentBytes, createAdmission } from './admit.ts';
+import { type DeduplicateDeps, publishOnce } from './deduplicate.ts';
+import type { PartOptions } from './encode-slice.ts';
+import { createGroupCommit, type GroupDeps } from './group-commit.ts';
+import { placeSlices } from './place-slices.ts';
+import type { Publisher, PublishRequest, PublishResult } from './request.ts';
+import { cut, wholeContent } from './slice.ts';
+
+export type PublishDeps = GroupDeps & {
+  readonly compression: Compression;
+  /** Bytes that this instance may hold un-acked. */
+  readonly queueBytesMax?: number;
+  /** SHA-256, hexadecimal. */
+  readonly sha256: (text: string) => string;
+};
+
+type Context = DeduplicateDeps & Pick<PublishDeps, 'sha256'> & { readonly admission: Admission };
+
+/** The way of a message in: admit, slice by segment, encode, then group by group one PUT and one commit a segment. */
+export function createPublisher(deps: PublishDeps): Publisher {
+  const admission = createAdmission(deps.queueBytesMax);
+  const context: Context = { ...deps, admission, groups: createGroupCommit(deps) };
+  return {
+    publish: (topic, request, signal) => publish(context, topic, request, signal),
+    isFull: () => admission.isFull(),
+    stop: (signal) => admission.stop(signal),
+  };
+}
+
+async function publish(context: Context, topic: Topic, request: PublishRequest, signal: AbortSignal): Promise<PublishResult> {
+  const release = context.admission.admit(contentBytes(request.content));
+  try {
+    const ranges = request.segment === undefined ? topic.open : [await addressed(context, topic, request.segment, signal)];
+    const whole = wholeContent(request.content, { segment: ranges[0]?.segment ?? ('' as SegmentId), lo: 0, hi: PARTITIONS - 1 });
+    const options = partOptions(request);
+    const results =
+      request.idempotency === undefined
+        ? await placeSlices(context, { topic, slices: cut(whole, ranges), options, movable: isMovable(request) }, signal)
+        : await publishOnce(context, { topic, ...hashes(context, request.idempotency), whole, ranges, options }, signal);
+    return orTopicNotFound(results);
+  } finally {
+    release();
+  }
+}
+
+function partOptions(request: PublishRequest): PartOptions {
+  return {
+    ...(request.producer === undefined ? {} : { producer: request.producer }),
+    ...(request.matchTail === undefined ? {} : { matchTail: request.matchTail }),
+  };
+}
+
+function hashes(context: Context, idempotency: NonNullable<PublishRequest['idempotency']>): { digest: string; requestHash: string } {
+  return { digest: context.sha256(idempotency.key), requestHash: idempotency.requestHash };
+}
+
+/** P1: a producer's line ends with its segment, and an expected tail means this one; both are the client's to move. */
+function isMovable(request: PublishRequest): boolean {
+  return request.producer === undefined && request.matchTail === undefined && request.content.kind === 'messages';
+}
+
+/** The range of the segment that the client named, be it open or sealed. */
+async function addressed(context: Context, topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<SegmentRange> {
+  const open = topic.open.find((range) => range.segment === segment);
+  if (open !== undefined) return open;
+  if (segmentNumber(segment) < topic.firstSegment) {
+    throw new KelpError('not-found', 'topic-replaced', `segment ${segment} belongs to a deleted topic of this name`);
+  }
+  const head = await context.heads.read(topic.id, segment, signal);
+  if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
+  return { segment, lo: head.lo, hi: head.hi };
+}
+
+/** Where all of it met a deleted topic, the request as a whole did: the name may have a new one. */
+function orTopicNotFound(results: PublishResult): PublishResult {
+  const [first] = results;
+  const isGone = (result: unknown): boolean => result instanceof KelpError && result.code === 'topic-not-found';
+  if (first instanceof KelpError && results.every(isGone)) throw first;
+  return results;
+}

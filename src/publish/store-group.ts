@@ -1,0 +1,70 @@
+import { batchObjectHeaderBytes } from '../format/batch-object.ts';
+import { KelpError } from '../model/errors.ts';
+import type { ObjectRef } from '../model/head.ts';
+import type { TopicId } from '../model/ids.ts';
+import { COMMIT_MS_MAX } from '../model/limits.ts';
+import { commitBatch } from './commit-batch.ts';
+import type { CommitOutcome, CommitRequest } from './commit-outcome.ts';
+import type { CommitDeps } from './find-fate.ts';
+import { layOut, type SegmentLayout } from './lay-out.ts';
+import type { Part, PartOutcome } from './part.ts';
+import { type WriteDeps, writeObject } from './write-object.ts';
+
+export type StoreDeps = CommitDeps & WriteDeps & { readonly spiller: { offer(topic: TopicId, segment: Part['segment']): void } };
+
+/** PUT, then commit: one object for the group, one commit for each of its segments. Never rejects. */
+export async function storeGroup(deps: StoreDeps, topic: TopicId, parts: readonly Part[]): Promise<ReadonlyMap<Part, PartOutcome>> {
+  const signal = deps.clock.deadline(COMMIT_MS_MAX);
+  const segments = [...new Set(parts.map((part) => part.segment))];
+  const layout = layOut(parts, batchObjectHeaderBytes(segments.length));
+  const floors = segments.map((segment) => deps.heads.known(topic, segment)?.floor ?? '');
+  let object: ObjectRef;
+  try {
+    object = await writeObject(deps, { topic, segments, body: layout.body, floors }, signal);
+  } catch (error) {
+    // No commit was sent: surely not stored.
+    const outcome: PartOutcome = { outcome: 'failed', error: asKelpError(deps, error, 'unavailable') };
+    return new Map(parts.map((part) => [part, outcome]));
+  }
+  const outcomes = await Promise.all(layout.segments.map((segment) => commitSegment(deps, { topic, object, segment }, signal)));
+  return new Map(outcomes.flat());
+}
+
+async function commitSegment(
+  deps: StoreDeps,
+  place: { readonly topic: TopicId; readonly object: ObjectRef; readonly segment: SegmentLayout },
+  signal: AbortSignal,
+): Promise<[Part, PartOutcome][]> {
+  const { topic, segment } = place;
+  const outcome = await commitBatch(deps, commitRequest(place), signal).catch((error: unknown): CommitOutcome => {
+    return { outcome: 'failed', error: asKelpError(deps, error, 'indefinite') };
+  });
+  deps.spiller.offer(topic, segment.segment);
+  return segment.parts.map(({ part }, index) => [part, partOutcome(outcome, index)]);
+}
+
+function commitRequest(place: { readonly topic: TopicId; readonly object: ObjectRef; readonly segment: SegmentLayout }): CommitRequest {
+  const { topic, object, segment } = place;
+  // Parts with either of these are groups of their own.
+  const { matchTail, recorded } = segment.parts[0]?.part ?? {};
+  return {
+    topic,
+    segment: segment.segment,
+    object,
+    members: segment.parts.map((placed) => placed.member),
+    ...(matchTail === undefined ? {} : { matchTail }),
+    ...(recorded === undefined ? {} : { recorded }),
+  };
+}
+
+function partOutcome(outcome: CommitOutcome, index: number): PartOutcome {
+  if (outcome.outcome === 'failed') return outcome;
+  if (outcome.outcome === 'done') return outcome.members[index] ?? { outcome: 'again' };
+  return { outcome: 'dead', because: outcome.because, guard: outcome.head.guard, tail: outcome.head.tail };
+}
+
+function asKelpError(deps: StoreDeps, error: unknown, kind: 'unavailable' | 'indefinite'): KelpError {
+  if (error instanceof KelpError) return error;
+  deps.telemetry.log('error', 'storing a group failed unexpectedly', { error: String(error) });
+  return new KelpError(kind, kind, 'storing the messages failed', { cause: error });
+}

@@ -1,0 +1,30 @@
+import { KelpError } from '../model/errors.ts';
+import { WRITE_ATTEMPTS_MAX } from '../model/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { WriteResult } from '../ports/metadata-table.ts';
+import type { Random } from '../ports/random.ts';
+import { backoff } from './retry.ts';
+
+/**
+ * Asks a conditional write again until it is answered. Only for writes that find their own effect: applied by a lost
+ * attempt, the next one is refused, and the item that comes back shows what stands there.
+ */
+export async function askAgain(
+  deps: { readonly clock: Clock; readonly random: Random },
+  write: () => Promise<WriteResult>,
+  signal: AbortSignal,
+): Promise<WriteResult> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isTransient(error) || signal.aborted || attempt >= WRITE_ATTEMPTS_MAX) throw error;
+    }
+    await backoff(deps, attempt, signal);
+  }
+}
+
+/** Surely not applied, or unanswered. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof KelpError && ['throttled', 'conflict', 'unavailable', 'indefinite'].includes(error.kind);
+}

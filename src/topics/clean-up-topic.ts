@@ -1,0 +1,49 @@
+import { encodeDeletion } from '../format/deletion-item.ts';
+import { deletionKey, pagesPartition } from '../format/item-key.ts';
+import { stringField } from '../format/item-fields.ts';
+import { segmentId } from '../model/ids.ts';
+import { batchObjectPrefix } from '../format/object-key.ts';
+import { KelpError } from '../model/errors.ts';
+import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, CLEANUP_STEP_MS_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import { askAgain } from '../state/ask-again.ts';
+import { inParallel } from '../state/in-parallel.ts';
+import type { DeleteDeps } from './delete-topic.ts';
+
+/**
+ * Deletes what a deleted topic leaves: its objects and index pages. Everything goes by the topic's id, so a topic made anew
+ * under the name is never touched. Heads stay, sealed: they refuse whoever was paused for long. What fails is left to the
+ * next sweep, which the record of the deletion leads to.
+ */
+export async function cleanUpTopic(deps: DeleteDeps, topic: Topic, signal: AbortSignal): Promise<void> {
+  const step = (): AbortSignal => AbortSignal.any([signal, deps.clock.deadline(CLEANUP_STEP_MS_MAX)]);
+  try {
+    while (await deleteObjects(deps, topic, step())) signal.throwIfAborted();
+    for (let n = topic.firstSegment; n < topic.nextSegment; n += 1) {
+      while (await deletePages(deps, topic, n, step())) signal.throwIfAborted();
+    }
+    const cleaned = encodeDeletion({ topic: topic.id, name: topic.name, state: 'cleaned', atMs: deps.clock.nowMs() });
+    const own = step();
+    await askAgain(deps, () => deps.table.put(deletionKey(topic.tenant, topic.id), cleaned, [], own), own);
+  } catch (error) {
+    deps.telemetry.count('kelp.cleanups.failed', 1);
+    throw new KelpError('unavailable', 'unavailable', `objects of topic ${topic.id} are left for the next sweep`, { cause: error });
+  }
+}
+
+/** One page from the front, since what was deleted is listed no more. Answers whether there may be more. */
+async function deleteObjects(deps: DeleteDeps, topic: Topic, signal: AbortSignal): Promise<boolean> {
+  const page = await deps.store.list(batchObjectPrefix(topic.id), { limit: CLEANUP_PAGE_MAX }, signal);
+  await inParallel(page.objects, CLEANUP_PARALLEL_MAX, (object) => deps.store.delete(object.key, signal));
+  return page.next !== undefined;
+}
+
+async function deletePages(deps: DeleteDeps, topic: Topic, segment: number, signal: AbortSignal): Promise<boolean> {
+  const pk = pagesPartition(topic.id, segmentId(segment));
+  const page = await deps.table.query({ pk, limit: CLEANUP_PAGE_MAX }, signal);
+  await inParallel(page.items, CLEANUP_PARALLEL_MAX, (item) => {
+    const key = { pk, sk: stringField(item, 'sk') };
+    return askAgain(deps, () => deps.table.delete(key, [], signal), signal);
+  });
+  return page.more;
+}

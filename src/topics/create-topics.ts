@@ -1,0 +1,25 @@
+import { createTopic } from './create-topic.ts';
+import { type DeleteDeps, deleteTopic } from './delete-topic.ts';
+import { describeSegment, describeSegments } from './describe-segments.ts';
+import { listTopics } from './list-topics.ts';
+import { createTopicResolver } from './resolve-topic.ts';
+import type { Topics } from './topics.ts';
+
+export function createTopics(deps: DeleteDeps): Topics {
+  const resolver = createTopicResolver(deps);
+  return {
+    async create(name, settings, signal) {
+      const created = await createTopic(deps, name, settings, signal);
+      resolver.learn(created.topic);
+      return created;
+    },
+    resolve: (name, options, signal) => resolver.resolve(name, options, signal),
+    list: (page, signal) => listTopics(deps, page, signal),
+    async delete(name, signal) {
+      resolver.forget(name);
+      await deleteTopic(deps, name, signal);
+    },
+    segments: (topic, signal) => describeSegments(deps, topic, signal),
+    segment: (topic, segment, signal) => describeSegment(deps, topic, segment, signal),
+  };
+}

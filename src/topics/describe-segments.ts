@@ -1,0 +1,53 @@
+import { segmentKey, segmentsPartition } from '../format/item-key.ts';
+import { decodeSegment } from '../format/segment-item.ts';
+import { KelpError } from '../model/errors.ts';
+import { segmentNumber, type SegmentId } from '../model/ids.ts';
+import { CHANGE_PARALLEL_MAX, SEGMENTS_LIST_PAGE } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import type { TopologyDeps } from '../topology/apply-change.ts';
+import { inParallel } from '../state/in-parallel.ts';
+import type { SegmentDescription } from './topics.ts';
+
+/** All segments of the topic's life, in order of their ids; each with its head as it was then. */
+export async function describeSegments(deps: TopologyDeps, topic: Topic, signal: AbortSignal): Promise<SegmentDescription[]> {
+  const ids: SegmentId[] = [];
+  let from = '';
+  for (let more = true; more;) {
+    const pk = segmentsPartition(topic.id);
+    const page = await deps.table.query({ pk, ...(from === '' ? {} : { from }), limit: SEGMENTS_LIST_PAGE }, signal);
+    const records = page.items.map(decodeSegment);
+    ids.push(...records.map((record) => record.segment));
+    from = `${records.at(-1)?.segment ?? ''}!`;
+    more = page.more && records.length > 0;
+  }
+  const described = await inParallel(ids, CHANGE_PARALLEL_MAX, (id) => describe(deps, topic, id, signal));
+  return described.flatMap((segment) => segment ?? []);
+}
+
+export async function describeSegment(
+  deps: TopologyDeps,
+  topic: Topic,
+  segment: SegmentId,
+  signal: AbortSignal,
+): Promise<SegmentDescription> {
+  if (segmentNumber(segment) < topic.firstSegment) {
+    throw new KelpError('not-found', 'topic-replaced', `segment ${segment} belongs to a deleted topic of this name`);
+  }
+  const item = await deps.table.get(segmentKey(topic.id, segment), signal);
+  const described = item === undefined ? undefined : await describe(deps, topic, segment, signal);
+  if (described === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
+  return described;
+}
+
+/** Undefined for a segment whose head is not there yet: its change is on the way. */
+async function describe(
+  deps: TopologyDeps,
+  topic: Topic,
+  segment: SegmentId,
+  signal: AbortSignal,
+): Promise<SegmentDescription | undefined> {
+  const head = await deps.heads.read(topic.id, segment, signal);
+  if (head === undefined) return undefined;
+  const { state, lo, hi, tail, predecessors, successors } = head;
+  return { segment, state, lo, hi, start: 0, tail, predecessors, successors: successors.map((range) => range.segment) };
+}

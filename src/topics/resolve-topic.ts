@@ -1,0 +1,45 @@
+import { KelpError } from '../model/errors.ts';
+import { TOPIC_KNOWN_MS_MAX, TOPICS_KNOWN_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import type { TopologyDeps } from '../topology/apply-change.ts';
+import { carryOn } from '../topology/carry-on.ts';
+import { readName } from './read-name.ts';
+
+type Known = { readonly topic: Topic; readonly atMs: number };
+
+/** Topics by name, as this instance last saw them. Believing an old one is safe: its heads say what is true. */
+export type TopicResolver = {
+  resolve(name: string, options: { readonly fresh: boolean }, signal: AbortSignal): Promise<Topic>;
+  /** Takes a state that a write gave. */
+  learn(topic: Topic): void;
+  forget(name: string): void;
+};
+
+export function createTopicResolver(deps: TopologyDeps): TopicResolver {
+  const known = new Map<string, Known>();
+  const learn = (topic: Topic): void => {
+    known.delete(topic.name);
+    known.set(topic.name, { topic, atMs: deps.clock.monotonicMs() });
+    const oldest = known.keys().next();
+    if (known.size > TOPICS_KNOWN_MAX && oldest.done !== true) known.delete(oldest.value);
+  };
+  return {
+    learn,
+    forget: (name) => void known.delete(name),
+    async resolve(name, { fresh }, signal) {
+      const entry = known.get(name);
+      if (!fresh && entry !== undefined && deps.clock.monotonicMs() - entry.atMs < TOPIC_KNOWN_MS_MAX) return entry.topic;
+      known.delete(name);
+      const topic = await read(deps, name, signal);
+      learn(topic);
+      return topic;
+    },
+  };
+}
+
+async function read(deps: TopologyDeps, name: string, signal: AbortSignal): Promise<Topic> {
+  const record = await readName(deps, name, signal);
+  const topic = record?.topic === undefined ? undefined : await carryOn(deps, record.topic, signal);
+  if (topic?.state !== 'active') throw new KelpError('not-found', 'topic-not-found', `no topic ${name}`);
+  return topic;
+}
