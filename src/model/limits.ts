@@ -178,3 +178,7 @@ export const CLEANUP_MS_MAX = 600_000;
 export const TOPICS_KNOWN_MAX = 4_096;
 /** Items of one query while segments are listed. */
 export const SEGMENTS_LIST_PAGE = 500;
+/** Requests that wait for their turn on one connection; a connection that sends more ahead is closed. */
+export const PIPELINED_MAX = 128;
+/** Of a reader's deadline, kept for answering it with nothing instead of a timeout. */
+export const WAIT_MARGIN_MS = 250;

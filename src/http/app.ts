@@ -1,0 +1,56 @@
+import { Hono } from 'hono';
+import { KelpError } from '../model/errors.ts';
+import { noContent } from './answer.ts';
+import type { Handler } from './call.ts';
+import type { HttpDependencies } from './dependencies.ts';
+import { createAbout, createMetrics, createReadyz, livez, openapi } from './operations.ts';
+import { methodsOf, type Operation, ROUTES } from './paths.ts';
+import { createPublishMessage } from './publish-message.ts';
+import { createPublishMessages } from './publish-messages.ts';
+import { createReadSegment } from './read-segment.ts';
+import { createReadTopic } from './read-topic.ts';
+import { createGetSegment, createListSegments } from './segments.ts';
+import { createServe } from './serve.ts';
+import { createCreateTopic, createDeleteTopic, createGetTopic, createListTopics } from './topics.ts';
+import { createWaiters } from './waiters.ts';
+
+/** The HTTP API of PROTOCOL.md over the given engine: a function from Request to Response, in every runtime. */
+export function createApp(deps: HttpDependencies): Hono {
+  const serve = createServe(deps);
+  const handlers = handlersOf(deps);
+  const app = new Hono();
+  for (const { operation, method, path, open } of ROUTES) {
+    app.on(method, path, serve({ name: path, method, open: open === true }, handlers[operation]));
+  }
+  app.notFound(serve({ name: 'none', method: 'any', open: false }, unmatched));
+  return app;
+}
+
+function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>> {
+  const waiters = createWaiters();
+  return {
+    livez,
+    readyz: createReadyz(deps),
+    metrics: createMetrics(deps),
+    openapi,
+    about: createAbout(deps),
+    listTopics: createListTopics(deps),
+    createTopic: createCreateTopic(deps),
+    getTopic: createGetTopic(deps),
+    deleteTopic: createDeleteTopic(deps),
+    publishMessages: createPublishMessages(deps),
+    publishMessage: createPublishMessage(deps),
+    readTopic: createReadTopic(deps, waiters),
+    listSegments: createListSegments(deps),
+    getSegment: createGetSegment(deps),
+    readSegment: createReadSegment(deps, waiters),
+  };
+}
+
+/** A path that isn't there, or a method that it doesn't take. */
+const unmatched: Handler = ({ context }) => {
+  const methods = methodsOf(context.req.path);
+  if (methods.length === 0) throw new KelpError('not-found', 'path-not-found', 'no such path; GET /openapi.json lists them');
+  if (context.req.method === 'OPTIONS') return noContent({ allow: methods.join(', ') });
+  throw new KelpError('invalid', 'method-not-allowed', `allowed: ${methods.join(', ')}`, { extra: { allow: methods } });
+};

@@ -1,0 +1,13 @@
+import type { Context } from 'hono';
+
+/** One request on its way through a handler. */
+export type Call = {
+  readonly context: Context;
+  /** Aborts at the caller's deadline, or when the caller has gone. */
+  readonly signal: AbortSignal;
+  remainingMs(): number;
+  /** Counts bytes of a body as held until the request is answered. Error `unavailable` when too many are. */
+  hold(bytes: number): void;
+};
+
+export type Handler = (call: Call) => Response | Promise<Response>;

@@ -1,0 +1,41 @@
+import type { Consumer } from '../consume/page.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Compression } from '../ports/compression.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { Publisher } from '../publish/request.ts';
+import type { Topics } from '../topics/topics.ts';
+
+/** What differs between endpoints; everything else is in model/limits.ts. */
+export type HttpLimits = {
+  /** Of a body, before and after decompression. */
+  readonly requestBytesMax: number;
+  /** Largest `maxBytes` of a read, and its default if that is larger. */
+  readonly readBytesMax: number;
+  readonly waitMsMax: number;
+};
+
+/** What the runtime around the app can do and allows. */
+export type Runtime = {
+  /** Whether an answer can be sent piece by piece. */
+  readonly streams: boolean;
+  /** Milliseconds that this request may still take; undefined: no limit of the runtime's own. `env` is Hono's. */
+  remainingMs(env: unknown): number | undefined;
+};
+
+export type HttpDependencies = {
+  readonly topics: Topics;
+  readonly publisher: Publisher;
+  readonly consumer: Consumer;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly compression: Compression;
+  readonly rootToken: string;
+  readonly limits: HttpLimits;
+  readonly runtime: Runtime;
+  /** A real write and read of both stores; rejects with what is wrong. */
+  probe(signal: AbortSignal): Promise<void>;
+  /** Prometheus text. */
+  metrics(): string;
+  /** Aborts when the process begins to stop: waiting readers are answered, streams end. */
+  readonly stopping: AbortSignal;
+};

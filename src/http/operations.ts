@@ -1,0 +1,95 @@
+import packageJson from '../../package.json' with { type: 'json' };
+import {
+  HEADERS_BYTES_MAX,
+  HEADERS_MAX,
+  JSON_DEPTH_MAX,
+  KEY_BYTES_MAX,
+  MESSAGE_BYTES_MAX,
+  PROBE_KNOWN_MS_MAX,
+  PROBE_MS_MAX,
+  READ_MESSAGES_MAX,
+  REQUEST_MESSAGES_MAX,
+  SEGMENTS_AT_CREATION_MAX,
+  TIMEOUT_MS_MAX,
+} from '../model/limits.ts';
+import { KelpError } from '../model/errors.ts';
+import { answer, okJson, okText } from './answer.ts';
+import type { Handler } from './call.ts';
+import { ENCODINGS } from './decode-body.ts';
+import type { HttpDependencies, HttpLimits } from './dependencies.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
+import { openApiText } from './openapi.ts';
+
+const ALIVE = JSON.stringify({ status: 'ok' });
+
+/** The process answers; that is all it says. */
+export const livez: Handler = () => okText(ALIVE);
+
+/**
+ * Both stores took a write and gave it back within the last second. Everybody may ask, so all who ask at a time share one
+ * probe, and a fresh result is believed: asking often costs nothing.
+ */
+export function createReadyz({ probe, clock, stopping, telemetry }: HttpDependencies): Handler {
+  let known: { readonly atMs: number; readonly ready: Promise<boolean> } | undefined;
+  const ask = async (): Promise<boolean> => {
+    try {
+      await probe(clock.deadline(PROBE_MS_MAX));
+      return true;
+    } catch (error) {
+      telemetry.log('warn', 'not ready', { error: String(error) });
+      return false;
+    }
+  };
+  return async () => {
+    const nowMs = clock.monotonicMs();
+    if (known === undefined || nowMs - known.atMs > PROBE_KNOWN_MS_MAX) known = { atMs: nowMs, ready: ask() };
+    if (stopping.aborted) throw new KelpError('unavailable', 'unavailable', 'this broker is stopping');
+    if (!(await known.ready)) throw new KelpError('unavailable', 'unavailable', 'a store does not answer');
+    return okText(ALIVE);
+  };
+}
+
+export function createMetrics({ metrics }: HttpDependencies): Handler {
+  return ({ context }) => {
+    negotiate(context, [PROMETHEUS_MEDIA]);
+    return answer(metrics(), `${PROMETHEUS_MEDIA}; version=0.0.4; charset=utf-8`);
+  };
+}
+
+export const openapi: Handler = ({ context }) => {
+  negotiate(context, [JSON_MEDIA]);
+  return okText(openApiText());
+};
+
+/** What a client needs to know before it sends: formats and limits of this very endpoint. */
+export function createAbout({ limits }: HttpDependencies): Handler {
+  const about = aboutOf(limits);
+  return ({ context }) => {
+    negotiate(context, [JSON_MEDIA]);
+    return okJson(about);
+  };
+}
+
+const aboutOf = (limits: HttpLimits): Record<string, unknown> => ({
+  name: packageJson.name,
+  version: packageJson.version,
+  formats: {
+    publish: [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA],
+    read: [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, SSE_MEDIA],
+    encodings: ENCODINGS,
+  },
+  limits: {
+    requestBytes: limits.requestBytesMax,
+    requestMessages: REQUEST_MESSAGES_MAX,
+    messageBytes: MESSAGE_BYTES_MAX,
+    keyBytes: KEY_BYTES_MAX,
+    headers: HEADERS_MAX,
+    headersBytes: HEADERS_BYTES_MAX,
+    jsonDepth: JSON_DEPTH_MAX,
+    segmentsAtCreation: SEGMENTS_AT_CREATION_MAX,
+    readMessages: READ_MESSAGES_MAX,
+    readBytes: limits.readBytesMax,
+    waitMs: limits.waitMsMax,
+    timeoutMs: TIMEOUT_MS_MAX,
+  },
+});
