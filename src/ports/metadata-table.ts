@@ -20,8 +20,8 @@ export type Condition = readonly Clause[];
 /**
  * One change of an update. Right-hand paths and `add` read the item as it was before the update.
  * A parent of the path must exist (a missing map fails the update as `invalid`); `set` and `copy` make a missing last
- * attribute; `remove` of a missing attribute does nothing. No path may be a prefix of another one. An update whose
- * condition holds makes a missing item.
+ * attribute, or the next member of a list; `remove` takes attributes and members of maps, not of lists, and does nothing
+ * where there is none. No path may be a prefix of another one. An update whose condition holds makes a missing item.
  */
 export type Change =
   | { readonly op: 'set'; readonly path: Path; readonly value: Value }
@@ -37,9 +37,7 @@ export type Update = { readonly condition: Condition; readonly changes: readonly
  * Applied: `item` is the whole item after the write. Refused: the condition did not hold on `item`, the whole item as it
  * was then (undefined: there was none); never trust *why*, look at it.
  */
-export type WriteResult =
-  | { readonly applied: true; readonly item: Item }
-  | { readonly applied: false; readonly item: Item | undefined };
+export type WriteResult = { readonly applied: true; readonly item: Item } | { readonly applied: false; readonly item: Item | undefined };
 
 /**
  * Items under (pk, sk), changed by single-item conditional writes only. All reads are strong.

@@ -1,6 +1,7 @@
 import { KelpError } from '../../model/errors.ts';
 import { EXPRESSION_BYTES_MAX, EXPRESSION_OPERATORS_MAX } from '../../model/limits.ts';
 import type { Change, Clause, Condition, Path, Value } from '../../ports/metadata-table.ts';
+import { checkPaths } from './check-paths.ts';
 
 /** A request's expressions. What is absent must be left out of the request: the API refuses empty ones. */
 export type Expressions = {
@@ -19,6 +20,7 @@ type Term = { readonly text: string; readonly operators: number; readonly loose?
 
 /** Compiles a condition and changes. Error `invalid`/`table-refused` beyond the API's limits, which emulators don't enforce. */
 export function compileExpressions(condition: Condition, changes: readonly Change[] = []): Expressions {
+  checkPaths(changes);
   const placeholders: Placeholders = { names: new Map(), values: new Map() };
   const conditionText = checked('condition', conjunction(condition, placeholders));
   const updateText = checked('update', updateTerm(changes, placeholders));

@@ -50,8 +50,8 @@ export function createLeanTable(settings: TableSettings & { readonly clock: Cloc
       const result = await write('PutItem', requests.put(key, item, condition), signal);
       return result.applied ? { applied: true, item: { ...item, pk: key.pk, sk: key.sk } } : result;
     },
-    update: (key, update, signal) => write('UpdateItem', requests.update(key, update), signal),
-    delete: (key, condition, signal) => write('DeleteItem', requests.delete(key, condition), signal),
+    update: async (key, update, signal) => await write('UpdateItem', requests.update(key, update), signal),
+    delete: async (key, condition, signal) => await write('DeleteItem', requests.delete(key, condition), signal),
     async query(query, signal) {
       signal.throwIfAborted();
       if (isEmptyRange(query)) return { items: [], more: false };

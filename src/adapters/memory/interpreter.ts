@@ -1,5 +1,6 @@
 import { KelpError } from '../../model/errors.ts';
 import type { Change, Clause, Condition, Item, Path, Update, Value, WriteResult } from '../../ports/metadata-table.ts';
+import { checkPaths } from '../dynamodb/check-paths.ts';
 import { equal, isMap, member, order } from './compare.ts';
 
 // The meaning of conditions and updates, as pure functions. The memory table and the model checker run on them: nothing is
@@ -21,12 +22,10 @@ export function applyUpdate(item: Item | undefined, update: Update): WriteResult
   if (!holds(item, update.condition)) return { applied: false, item };
   const old = item ?? NO_ATTRIBUTES;
   let next: Value = old;
-  const removed: Path[] = [];
   for (const change of update.changes) {
-    if (change.op === 'remove') removed.push(change.path);
+    if (change.op === 'remove') next = erase(next, change.path, 0);
     else next = write(next, { path: change.path, value: newValue(old, change) }, 0);
   }
-  for (const path of inRemovalOrder(removed)) next = erase(next, path, 0);
   return { applied: true, item: next as Item };
 }
 
@@ -84,54 +83,23 @@ function write(container: Value | undefined, target: { readonly path: Path; read
   }
   if (!Array.isArray(container)) throw refused(`no list that holds ${path.slice(0, depth + 1).join('.')}`);
   const copy = (container as readonly Value[]).slice();
-  // Beyond the end a value is appended, without a hole, as the real table does.
-  copy[Math.min(step, copy.length)] = last ? value : write(copy[step], target, depth + 1);
+  if (step > copy.length) throw refused(`a hole in the list before ${path.join('.')}`);
+  copy[step] = last ? value : write(copy[step], target, depth + 1);
   return copy;
 }
 
 function erase(container: Value | undefined, path: Path, depth: number): Value {
   const step = path[depth] as string | number;
-  const last = depth === path.length - 1;
   if (typeof step === 'string') {
     if (!isMap(container)) throw refused(`no map that holds ${path.slice(0, depth + 1).join('.')}`);
-    if (!last) return { ...container, [step]: erase(member(container, step), path, depth + 1) };
+    if (depth < path.length - 1) return { ...container, [step]: erase(member(container, step), path, depth + 1) };
     if (!Object.hasOwn(container, step)) return container;
     const { [step]: _removed, ...rest } = container;
     return rest;
   }
   if (!Array.isArray(container)) throw refused(`no list that holds ${path.slice(0, depth + 1).join('.')}`);
   const list = container as readonly Value[];
-  if (!last) return list.with(step, erase(list[step], path, depth + 1));
-  return step < list.length ? list.toSpliced(step, 1) : list;
-}
-
-/** Indexes name members of the list as it was: inner paths go first, then the higher index, so that none has moved. */
-function inRemovalOrder(paths: readonly Path[]): readonly Path[] {
-  if (paths.length < 2) return paths;
-  return paths.toSorted((left, right) => right.length - left.length || lastIndex(right) - lastIndex(left));
-}
-
-function lastIndex(path: Path): number {
-  const step = path.at(-1);
-  return typeof step === 'number' ? step : 0;
-}
-
-function checkPaths(changes: readonly Change[]): void {
-  for (const [index, { path }] of changes.entries()) {
-    if (path.length === 0 || path[0] === 'pk' || path[0] === 'sk') throw refused('an update may not touch the key');
-    for (let other = 0; other < index; other++) {
-      if (overlap(path, (changes[other] as Change).path)) throw refused(`two changes of ${path.join('.')}`);
-    }
-  }
-}
-
-/** Whether one path is the other or a prefix of it. */
-function overlap(left: Path, right: Path): boolean {
-  const length = Math.min(left.length, right.length);
-  for (let depth = 0; depth < length; depth++) {
-    if (left[depth] !== right[depth]) return false;
-  }
-  return true;
+  return list.with(step, erase(list[step], path, depth + 1));
 }
 
 function refused(message: string): KelpError {

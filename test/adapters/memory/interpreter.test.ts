@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareText } from '../../../src/adapters/memory/compare.ts';
 import { applyUpdate, holds, valueAt } from '../../../src/adapters/memory/interpreter.ts';
-import type { Item, Path, Value } from '../../../src/ports/metadata-table.ts';
+import { KelpError } from '../../../src/model/errors.ts';
+import type { Change, Item, Path, Value } from '../../../src/ports/metadata-table.ts';
 
 const names = fc.constantFrom('a', 'b', 'constructor', '__proto__');
 const values: fc.Arbitrary<Value> = fc.letrec<{ value: Value }>((tie) => ({
@@ -41,10 +42,21 @@ describe('update', () => {
         const before = structuredClone(item);
         const set = applyUpdate(item, { condition: [{ op: 'exists', path }], changes: [{ op: 'set', path, value }] });
         expect(set.applied && valueAt(set.item, path)).toEqual(value);
-        const removed = applyUpdate(item, { condition: [], changes: [{ op: 'remove', path }] });
-        expect(memberCount(removed.item, path)).toBe(memberCount(item, path) - 1);
         expect(item).toEqual(before);
       }),
+    );
+  });
+
+  test('removes the member that it names, and no other', () => {
+    fc.assert(
+      fc.property(
+        itemAndPath.filter(({ path }) => typeof path.at(-1) === 'string'),
+        ({ item, path }) => {
+          const removed = applyUpdate(item, { condition: [], changes: [{ op: 'remove', path }] });
+          expect(memberCount(removed.item, path)).toBe(memberCount(item, path) - 1);
+          expect(holds(removed.item, [{ op: 'missing', path }])).toBe(true);
+        },
+      ),
     );
   });
 
@@ -62,14 +74,15 @@ describe('update', () => {
     expect(result.item).toBe(item);
   });
 
-  test('indexes of one update name the members as they were', () => {
-    const item: Item = { l: ['a', ['b', 'c'], 'd', 'e'] };
-    const changes = [
-      ['l', 0],
-      ['l', 2],
-      ['l', 1, 0],
-    ].map((path) => ({ op: 'remove' as const, path }));
-    expect(applyUpdate(item, { condition: [], changes }).item).toEqual({ l: [['c'], 'e'] });
+  test('a value of another type is no place for a change', () => {
+    const item: Item = { n: '1', m: {}, l: [] };
+    const changes: Change[] = [
+      { op: 'add', path: ['n'], value: 1 },
+      { op: 'set', path: ['m', 0], value: 1 },
+      { op: 'set', path: ['l', 1], value: 1 },
+      { op: 'remove', path: ['absent', 'x'] },
+    ];
+    for (const change of changes) expect(() => applyUpdate(item, { condition: [], changes: [change] })).toThrow(KelpError);
   });
 
   test('names of inherited members are names like any other', () => {

@@ -1,0 +1,31 @@
+import type { Background } from '../../ports/background.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+
+/** Background work of one instance. A process waits for it when it stops, a function before each invocation ends. */
+export type SystemBackground = Background & {
+  /** Resolves when nothing is under way; rejects with the signal's reason. */
+  settled(signal: AbortSignal): Promise<void>;
+};
+
+export function createBackground(deps: { readonly clock: Clock; readonly telemetry: Telemetry }): SystemBackground {
+  const running = new Set<Promise<void>>();
+  return {
+    run(name, msMax, task) {
+      const work = task(deps.clock.deadline(msMax))
+        .catch((error: unknown) => {
+          deps.telemetry.count('kelp.background.failures', 1, { task: name });
+          deps.telemetry.log('warn', 'background work failed', { task: name, error: String(error) });
+        })
+        .finally(() => running.delete(work));
+      running.add(work);
+    },
+    async settled(signal) {
+      const ended = new Promise<never>((_, reject) => {
+        if (signal.aborted) reject(signal.reason as Error);
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+      while (running.size > 0) await Promise.race([Promise.all(running), ended]);
+    },
+  };
+}
