@@ -27,3 +27,5 @@ export const lineKey = (topic: TopicId, segment: SegmentId, producer: string): K
 });
 /** `digest`: SHA-256 of the idempotency key, so that any text may be one. */
 export const idempotencyKey = (topic: TopicId, digest: string): Key => ({ pk: `i#${topic}#${digest}`, sk: 'request' });
+/** Written, read and deleted by a broker that asks itself whether it is ready. */
+export const probeKey = (id: string): Key => ({ pk: `probe#${id}`, sk: 'probe' });

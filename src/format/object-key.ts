@@ -20,3 +20,6 @@ export function parseBatchObjectKey(key: string): BatchObjectName | undefined {
   if (topic === undefined || minute === undefined || id === undefined) return undefined;
   return { topic: topic as TopicId, minute: minute as Minute, id: id as ObjectId };
 }
+
+/** Written, read and deleted by a broker that asks itself whether it is ready. */
+export const probeObjectKey = (id: string): string => `probe/${id}`;
