@@ -44,7 +44,7 @@ async function finish(deps: TopologyDeps, topic: Topic, signal: AbortSignal): Pr
 
 function sameOrConflict(topic: Topic, settings: TopicSettings): Created {
   if (sameSettings(topic.settings, settings)) return { topic, created: false };
-  throw new KelpError('conflict', 'topic-exists-differently', `topic ${topic.name} exists with other settings`, {
+  throw new KelpError('conflict', 'exists-differently', `topic ${topic.name} exists with other settings`, {
     extra: { partitionKey: topic.settings.partitionKey, segments: topic.settings.segments },
   });
 }

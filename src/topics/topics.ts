@@ -12,7 +12,7 @@ export type SegmentDescription = SegmentRange & {
 };
 
 export type Topics = {
-  /** `created` false: it was there with the same settings. Error `conflict`/`topic-exists-differently`. */
+  /** `created` false: it was there with the same settings. Error `conflict`/`exists-differently`. */
   create(name: string, settings: TopicSettings, signal: AbortSignal): Promise<{ readonly topic: Topic; readonly created: boolean }>;
   /**
    * The topic that has this name now. `fresh` reads the stores; otherwise an answer may be as old as TOPIC_KNOWN_MS_MAX,
