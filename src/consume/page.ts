@@ -5,8 +5,17 @@ import type { SegmentRange, Topic } from '../model/topic.ts';
 /** Where a read begins. A timestamp: the lowest offset whose message has this timestamp or a later one. */
 export type ReadFrom = { readonly offset: number } | { readonly timestampMs: number } | 'earliest' | 'latest';
 
-/** `messagesMax` and `bytesMax` bound the page; at least one message comes while there is one. `waitMs` 0: no waiting. */
-export type ReadBounds = { readonly messagesMax: number; readonly bytesMax: number; readonly waitMs: number };
+/**
+ * `messagesMax` and `bytesMax` bound the page; at least one message comes while there is one. `waitMs` 0: no waiting.
+ * `wholeBatches` is for whoever hands out batches as they are stored: slices then go to their batch's end, and `bytesMax`
+ * counts stored bytes; otherwise it counts keys, values and headers.
+ */
+export type ReadBounds = {
+  readonly messagesMax: number;
+  readonly bytesMax: number;
+  readonly waitMs: number;
+  readonly wholeBatches?: boolean;
+};
 
 /**
  * A stored batch whose checksum is right, and which of its messages belong to the page: offsets `from` to `to` − 1, all
@@ -19,6 +28,8 @@ export type BatchSlice = {
   readonly count: number;
   readonly from: number;
   readonly to: number;
+  /** When it was committed, by its broker's wall clock. */
+  readonly committedMs: number;
 };
 
 export type SegmentPage = {
@@ -35,9 +46,10 @@ export type TopicPage = { readonly slices: readonly BatchSlice[]; readonly curso
 
 export type Consumer = {
   /**
-   * Errors: `segment-not-found`, `topic-replaced` (a segment of a former life of the name), `topic-not-found` (deleted
-   * while waiting), `truncated` (extra: start), `beyond-tail` (extra: tail), `corrupt` (extra: topic, segment, offset,
-   * object), `unavailable`.
+   * Errors: `not-found`/`segment-not-found`, `topic-replaced` (a segment of a former life of the name), `topic-not-found`
+   * (deleted, perhaps while waiting) and `truncated` (extra: start); `invalid`/`beyond-tail` (extra: tail); `corrupt`
+   * (extra: topic, segment, offset, nextOffset, object); `unavailable`. The first three may mean that `topic` is an old
+   * answer: resolved afresh, it may be another one.
    */
   readSegment(
     topic: Topic,
@@ -49,6 +61,6 @@ export type Consumer = {
    * damaged), `topic-replaced` (a cursor of a former life).
    */
   readTopic(topic: Topic, read: { readonly cursor: string } & ReadBounds, signal: AbortSignal): Promise<TopicPage>;
-  /** The messages of a slice, `from` to `to` − 1. Error `corrupt` as above. */
+  /** The messages of a slice, `from` to `to` − 1. Error `corrupt` as above. The slice's bytes are shared: never write to them. */
   decode(slice: BatchSlice): Promise<readonly StoredMessage[]>;
 };

@@ -128,8 +128,6 @@ export const TAIL_POLL_MS_MIN = 50;
 export const TAIL_POLL_MS_MAX = 500;
 /** Pause for each segment that is waited on: bounds an instance's polls at 500 a second. */
 export const TAIL_POLL_SPACING_MS = 2;
-/** Segment items of one query (some 100 bytes each). */
-export const SEGMENTS_READ_MAX = 1_000;
 
 /** Bodies that a broker holds for requests that it has not answered yet: with the publishers' queue, most of its memory. */
 export const BODIES_BYTES_MAX = 100_663_296;
@@ -178,7 +176,7 @@ export const CLEANUP_MS_MAX = 600_000;
 export const TOPICS_KNOWN_MAX = 4_096;
 /** Items of one query while segments are listed. */
 export const SEGMENTS_LIST_PAGE = 500;
-/** Requests that wait for their turn on one connection; a connection that sends more ahead is closed. */
-export const PIPELINED_MAX = 128;
 /** Of a reader's deadline, kept for answering it with nothing instead of a timeout. */
 export const WAIT_MARGIN_MS = 250;
+/** What a stream reads at a time, and so holds for a reader who is slow. */
+export const STREAM_PAGE_BYTES_MAX = 1_048_576;

@@ -1,0 +1,47 @@
+import { READ_CACHE_BYTES_MAX } from '../model/limits.ts';
+import type { Authenticator } from '../ports/authenticator.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Compression } from '../ports/compression.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { ObjectStore } from '../ports/object-store.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { Heads } from '../state/heads.ts';
+import { createBatchDecoder } from './decode-batch.ts';
+import { readSegment } from './fetch.ts';
+import { createObjectRanges } from './object-ranges.ts';
+import type { Consumer } from './page.ts';
+import { createBatchReader } from './read-batches.ts';
+import type { ReadDeps } from './read-from.ts';
+import { readTopic } from './read-topic.ts';
+import { createTail } from './tail.ts';
+
+export type ConsumerDeps = {
+  /** Reads of both are retried by whoever made them. `heads` reads the same table. */
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly heads: Heads;
+  readonly clock: Clock;
+  readonly compression: Compression;
+  readonly telemetry: Telemetry;
+  /** Signs cursors. */
+  readonly authenticator: Authenticator;
+  /** Default: nothing is ever cut off. */
+  readonly startOf?: ReadDeps['startOf'];
+  /** Of immutable ranges kept in memory. */
+  readonly cacheBytesMax?: number;
+};
+
+export function createConsumer(deps: ConsumerDeps): Consumer {
+  const { store, telemetry, cacheBytesMax = READ_CACHE_BYTES_MAX, startOf = async () => 0 } = deps;
+  const decoder = createBatchDecoder(deps.compression);
+  const ranges = createObjectRanges({ store, telemetry, bytesMax: cacheBytesMax });
+  const read = { ...deps, startOf, decoder, batches: createBatchReader({ ranges, decoder }), tail: createTail(deps) };
+  return {
+    readSegment: (topic, wanted, signal) => readSegment(read, topic, wanted, signal),
+    readTopic: (topic, wanted, signal) => readTopic(read, topic, wanted, signal),
+    async decode(slice) {
+      const messages = await decoder.messages(slice);
+      return messages.slice(slice.from - slice.baseOffset, slice.to - slice.baseOffset);
+    },
+  };
+}

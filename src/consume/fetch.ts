@@ -1,0 +1,75 @@
+import { invalid, KelpError } from '../model/errors.ts';
+import type { Head } from '../model/head.ts';
+import type { SegmentId } from '../model/ids.ts';
+import { WAIT_MS_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import { findTimestamp } from './find-timestamp.ts';
+import type { BatchSlice, ReadBounds, ReadFrom, SegmentPage } from './page.ts';
+import { type ReadDeps, readFrom } from './read-from.ts';
+import { freshHead, headAt, ofLiving } from './read-head.ts';
+
+export type SegmentWanted = { readonly segment: SegmentId; readonly from: ReadFrom } & ReadBounds;
+type Place = { readonly head: Head; readonly offset: number };
+
+/** One page of a segment: find the place, wait there if it is the tail, read. */
+export async function readSegment(deps: ReadDeps, topic: Topic, wanted: SegmentWanted, signal: AbortSignal): Promise<SegmentPage> {
+  const start = await deps.startOf(topic.id, wanted.segment, signal);
+  const place = await findPlace(deps, topic, { ...wanted, start }, signal);
+  checkPlace(place, start);
+  const { offset } = place;
+  const head = await awaitMessage(deps, topic, place, { waitMs: wanted.waitMs, signal });
+  if (offset === head.tail) return pageOf(head, { start, slices: [], next: offset });
+  const room = { messages: wanted.messagesMax, bytes: wanted.bytesMax };
+  const read = await readFrom(deps, topic, { head, from: offset, room, whole: wanted.wholeBatches === true }, signal);
+  return pageOf(read.head, { start, slices: read.slices, next: read.next });
+}
+
+/** A timestamp and `latest` are resolved once, here: while the read waits, its place stays. */
+async function findPlace(
+  deps: ReadDeps,
+  topic: Topic,
+  { segment, from, start }: { readonly segment: SegmentId; readonly from: ReadFrom; readonly start: number },
+  signal: AbortSignal,
+): Promise<Place> {
+  if (from === 'earliest') return { head: await headAt(deps, topic, { segment, offset: start }, signal), offset: start };
+  if (typeof from === 'object' && 'offset' in from) {
+    return { head: await headAt(deps, topic, { segment, offset: checkOffset(from.offset) }, signal), offset: from.offset };
+  }
+  const head = await freshHead(deps, topic, segment, signal);
+  if (from === 'latest') return { head, offset: head.tail };
+  return { head, offset: await findTimestamp(deps, topic, { head, start, timestampMs: from.timestampMs }, signal) };
+}
+
+function checkOffset(offset: number): number {
+  if (!Number.isSafeInteger(offset) || offset < 0) throw invalid('invalid-offset', 'offset', 'an offset is an integer from 0 to 2^53 - 1');
+  return offset;
+}
+
+function checkPlace({ head, offset }: Place, start: number): void {
+  if (offset < start) {
+    throw new KelpError('not-found', 'truncated', `messages before offset ${start} are gone`, { field: 'offset', extra: { start } });
+  }
+  if (offset > head.tail) {
+    const extra = { tail: head.tail };
+    throw new KelpError('invalid', 'beyond-tail', `offset ${offset} is beyond the tail ${head.tail}`, { field: 'offset', extra });
+  }
+}
+
+async function awaitMessage(
+  deps: ReadDeps,
+  topic: Topic,
+  { head, offset }: Place,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<Head> {
+  if (offset < head.tail || head.state === 'sealed' || waitMs <= 0) return head;
+  const isNews = (newer: Head): boolean => newer.tail > offset || newer.state === 'sealed';
+  const news = await deps.tail.wait([{ topic: topic.id, segment: head.segment, isNews }], Math.min(waitMs, WAIT_MS_MAX), signal);
+  return news === undefined ? head : ofLiving(news);
+}
+
+function pageOf(
+  head: Head,
+  { start, slices, next }: { readonly start: number; readonly slices: readonly BatchSlice[]; readonly next: number },
+): SegmentPage {
+  return { slices, start, nextOffset: next, tail: head.tail, sealed: head.state === 'sealed', successors: head.successors };
+}

@@ -1,0 +1,95 @@
+import { pageSortKey, pagesPartition } from '../format/item-key.ts';
+import { decodePage } from '../format/page-item.ts';
+import { type Entry, entryCount, type Head } from '../model/head.ts';
+import { INDEX_PAGES_READ_MAX, READ_ATTEMPTS_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { Heads } from '../state/heads.ts';
+import { readPageAt } from '../state/pages.ts';
+import { damaged } from './damage.ts';
+import { freshHead } from './read-head.ts';
+import type { Room } from './take-batch.ts';
+
+export type IndexDeps = { readonly table: MetadataTable; readonly heads: Heads };
+
+/** Entries without a gap, the first of which holds `from`; as many as the room needs, or fewer. `head` may be an old one. */
+export type EntriesWanted = { readonly head: Head; readonly from: number; readonly room: Room };
+export type FoundEntries = { readonly head: Head; readonly entries: readonly Entry[] };
+
+/**
+ * The index entries from an offset below the head's tail on: A4, head first, then pages, which the head says are settled.
+ * A hole means that something moved since the head was read: again from a fresh one.
+ */
+export async function findEntries(deps: IndexDeps, topic: Topic, wanted: EntriesWanted, signal: AbortSignal): Promise<FoundEntries> {
+  let { head } = wanted;
+  for (let attempt = 1; ; attempt += 1) {
+    const entries = await entriesFrom(deps, { ...wanted, head }, signal);
+    if (entries.length > 0) return { head, entries };
+    // Here the archive goes on (its item, then its files) for offsets below what it has taken over.
+    if (attempt === READ_ATTEMPTS_MAX) {
+      const where = { topic: topic.name, segment: head.segment, offset: wanted.from, nextOffset: wanted.from + 1 };
+      throw damaged(where, 'the index has a hole');
+    }
+    head = await freshHead(deps, topic, head.segment, signal);
+  }
+}
+
+async function entriesFrom(deps: IndexDeps, wanted: EntriesWanted, signal: AbortSignal): Promise<Entry[]> {
+  const { head } = wanted;
+  const walk = createWalk(wanted);
+  if (wanted.from < head.spilled) await walkPages(deps, head, walk, signal);
+  if (walk.next() >= head.spilled) walk.add(head.entries);
+  return walk.entries;
+}
+
+async function walkPages(deps: IndexDeps, head: Head, walk: Walk, signal: AbortSignal): Promise<void> {
+  const first = await readPageAt(deps.table, head, walk.next(), signal);
+  if (first === undefined || first.first >= head.spilled) return;
+  walk.add(first.entries);
+  // Bounded by the room: a page has an entry at least, and an entry a message.
+  while (!walk.full() && walk.next() < head.spilled && walk.entries.length > 0) {
+    const before = walk.next();
+    const query = {
+      pk: pagesPartition(head.topic, head.segment),
+      from: pageSortKey(before),
+      // Pages at or above the spill count are unsettled: another one may take their place.
+      to: pageSortKey(head.spilled - 1),
+      limit: INDEX_PAGES_READ_MAX,
+    };
+    for (const item of (await deps.table.query(query, signal)).items) walk.add(decodePage(item).entries);
+    if (walk.next() === before) return;
+  }
+}
+
+type Walk = {
+  readonly entries: Entry[];
+  /** Offset behind the last entry; at first, the wanted one. */
+  next(): number;
+  full(): boolean;
+  /** Takes those that go on where the last one ended. */
+  add(entries: readonly Entry[]): void;
+};
+
+function createWalk({ from, room }: EntriesWanted): Walk {
+  const taken: Entry[] = [];
+  let next = from;
+  let bytes = 0;
+  const full = (): boolean => taken.length > 0 && (next - from >= room.messages || bytes >= room.bytes);
+  return {
+    entries: taken,
+    next: () => next,
+    full,
+    add(entries) {
+      for (const entry of entries) {
+        if (full()) return;
+        const end = entry.offset + entryCount(entry);
+        // Also passes over entries without messages.
+        if (end <= next) continue;
+        if (taken.length === 0 ? entry.offset > next : entry.offset !== next) return;
+        taken.push(entry);
+        next = end;
+        bytes += entry.runs.reduce((sum, run) => sum + run.bytes, 0);
+      }
+    },
+  };
+}

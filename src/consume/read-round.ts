@@ -1,0 +1,152 @@
+import { KelpError } from '../model/errors.ts';
+import type { Entry, Head } from '../model/head.ts';
+import type { SegmentId } from '../model/ids.ts';
+import { READ_ROUNDS_MAX, READ_SEGMENTS_PARALLEL_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import { inParallel } from '../state/in-parallel.ts';
+import type { CursorState } from './cursor.ts';
+import { findEntries } from './find-entries.ts';
+import { type Position, replace } from './lineage.ts';
+import type { BatchSlice } from './page.ts';
+import type { PartRead } from './read-batches.ts';
+import type { ReadDeps } from './read-from.ts';
+import { freshHead, ofLiving } from './read-head.ts';
+import type { Room } from './take-batch.ts';
+import { rotated, shareOf, turnBehind } from './turns.ts';
+
+export type RoundWanted = {
+  readonly state: CursorState;
+  readonly room: Room;
+  readonly whole: boolean;
+  /** Whether segments at their known tail are looked at anew; not needed right after a wait, whose polls just did. */
+  readonly probe: boolean;
+};
+export type Round = { readonly slices: readonly BatchSlice[]; readonly state: CursorState; readonly trouble: Trouble | undefined };
+/** Why nothing could be read of a segment that has something. */
+export type Trouble = { readonly segment: SegmentId; readonly error: KelpError };
+
+type Open = Position & { readonly segment: SegmentId };
+/** A segment being read, by the newest head known of it. */
+type Reading = { readonly position: Open; readonly head: Head | undefined };
+type Behind = { readonly position: Open; readonly head: Head };
+type Found = Behind & { readonly entries: readonly Entry[]; readonly error?: KelpError };
+type Progress = { state: CursorState; readonly slices: BatchSlice[]; room: Room; readonly troubles: Trouble[] };
+
+/** One look at the segments that are open to the reader, and one page of what they have, shared fairly. */
+export async function readRound(deps: ReadDeps, topic: Topic, wanted: RoundWanted, signal: AbortSignal): Promise<Round> {
+  const positions = await cutStarts(deps, topic, wanted.state.positions, signal);
+  const progress: Progress = { state: { ...wanted.state, positions }, slices: [], room: wanted.room, troubles: [] };
+  if (wanted.probe) await probe(deps, topic, progress, signal);
+  settle(deps, topic, progress);
+  for (let round = 0; round < READ_ROUNDS_MAX && progress.room.messages > 0 && progress.room.bytes > 0; round += 1) {
+    const behind = behindOf(deps, topic, progress);
+    if (behind.length === 0) break;
+    await readShares(deps, topic, { behind, progress, whole: wanted.whole }, signal);
+  }
+  return { slices: progress.slices, state: progress.state, trouble: progress.troubles[0] };
+}
+
+export function openOf(positions: readonly Position[]): Open[] {
+  return positions.filter((position): position is Open => !position.finished && position.segment !== '');
+}
+
+/** Messages below a segment's start are gone: the reader goes on from there. */
+async function cutStarts(deps: ReadDeps, topic: Topic, positions: readonly Position[], signal: AbortSignal): Promise<readonly Position[]> {
+  const open = openOf(positions);
+  const starts = await inParallel(open, READ_SEGMENTS_PARALLEL_MAX, ({ segment }) => deps.startOf(topic.id, segment, signal));
+  return open.reduce<readonly Position[]>((all, position, index) => {
+    const start = starts[index] ?? 0;
+    return start > position.offset ? replace(all, { ...position, offset: start }) : all;
+  }, positions);
+}
+
+function readings(deps: ReadDeps, topic: Topic, positions: readonly Position[]): Reading[] {
+  return openOf(positions).map((position) => ({ position, head: deps.heads.known(topic.id, position.segment) }));
+}
+
+const isBehind = (reading: Reading): reading is Behind => reading.head !== undefined && reading.position.offset < reading.head.tail;
+
+function behindOf(deps: ReadDeps, topic: Topic, { state, troubles }: Progress): Behind[] {
+  const troubled = new Set(troubles.map((trouble) => trouble.segment));
+  return readings(deps, topic, state.positions)
+    .filter(isBehind)
+    .filter((reading) => !troubled.has(reading.position.segment));
+}
+
+/**
+ * Strong reads of segments where no news are known: a few in each call, in turn, so that none is forgotten while others are
+ * busy; all of them before the answer may be that there is nothing.
+ */
+async function probe(deps: ReadDeps, topic: Topic, progress: Progress, signal: AbortSignal): Promise<void> {
+  const all = readings(deps, topic, progress.state.positions);
+  const quiet = rotated(all, progress.state.probeTurn).filter((reading) => !isBehind(reading));
+  let hasNews = quiet.length < all.length;
+  do {
+    const some = quiet.splice(0, READ_SEGMENTS_PARALLEL_MAX);
+    const heads = await inParallel(some, READ_SEGMENTS_PARALLEL_MAX, ({ position }) => freshHead(deps, topic, position.segment, signal));
+    progress.state = { ...progress.state, probeTurn: turnBehind(some, progress.state.probeTurn) };
+    hasNews ||= some.some(({ position }, index) => position.offset < (heads[index]?.tail ?? 0));
+  } while (!hasNews && quiet.length > 0);
+}
+
+/** Marks what is read to its sealed end: offset and seal from one state of the head. */
+function settle(deps: ReadDeps, topic: Topic, progress: Progress): void {
+  let { positions } = progress.state;
+  for (const { position, head } of readings(deps, topic, positions)) {
+    if (head === undefined || ofLiving(head).state !== 'sealed' || position.offset < head.tail) continue;
+    positions = replace(positions, { ...position, finished: true });
+  }
+  progress.state = { ...progress.state, positions };
+}
+
+/** The next few that are behind read a share each; their index entries are found side by side, their objects together. */
+async function readShares(
+  deps: ReadDeps,
+  topic: Topic,
+  { behind, progress, whole }: { readonly behind: readonly Behind[]; readonly progress: Progress; readonly whole: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const count = Math.min(behind.length, READ_SEGMENTS_PARALLEL_MAX, progress.room.messages);
+  const share = shareOf(progress.room, count);
+  const next = rotated(behind, progress.state.readTurn).slice(0, count);
+  const found = await inParallel(next, count, (reading) => find(deps, topic, { reading, share }, signal));
+  const parts = found.map(({ position: { segment, offset }, entries }) => ({ segment, from: offset, entries, share }));
+  const isFirst = progress.slices.length === 0;
+  const reads = await deps.batches.read(topic, { parts, room: progress.room, whole, isFirst }, signal);
+  reads.forEach((read, index) => {
+    const part = found[index];
+    if (part !== undefined) take(progress, part, read);
+  });
+}
+
+/** A hole in one segment's index must not keep the reader from the others. */
+async function find(
+  deps: ReadDeps,
+  topic: Topic,
+  { reading, share }: { readonly reading: Behind; readonly share: Room },
+  signal: AbortSignal,
+): Promise<Found> {
+  const { position, head } = reading;
+  try {
+    return { position, ...(await findEntries(deps, topic, { head, from: position.offset, room: share }, signal)) };
+  } catch (error) {
+    if (!(error instanceof KelpError) || error.kind !== 'corrupt') throw error;
+    return { position, head, entries: [], error };
+  }
+}
+
+function take(progress: Progress, { position, head, error: hole }: Found, read: PartRead): void {
+  const error = hole ?? read.trouble;
+  if (error !== undefined) progress.troubles.push({ segment: position.segment, error });
+  // There was no room left: its turn is next.
+  if (error === undefined && read.slices.length === 0) return;
+  const finished = head.state === 'sealed' && read.next === head.tail;
+  const { messages, bytes } = progress.room;
+  progress.slices.push(...read.slices);
+  progress.room = { messages: messages - read.used.messages, bytes: bytes - read.used.bytes };
+  progress.state = {
+    ...progress.state,
+    positions: replace(progress.state.positions, { ...position, offset: read.next, finished }),
+    readTurn: turnBehind([{ position }], progress.state.readTurn),
+  };
+}

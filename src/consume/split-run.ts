@@ -1,0 +1,62 @@
+import { readBatchHeader, verifyBatch } from '../format/record-batch-header.ts';
+import { KelpError } from '../model/errors.ts';
+import type { Bytes } from '../model/message.ts';
+
+/** A stretch of offsets of a run: one whole batch, or damage. Together they are the run's offsets without a gap. */
+export type RunPart = { readonly offset: number; readonly count: number; /** Undefined: damaged. */ readonly bytes: Bytes | undefined };
+
+type Found = { readonly bytes: Bytes; /** Undefined: its checksum is wrong. */ readonly count: number | undefined };
+
+/**
+ * The batches of a run whose first message has offset `offset`. Batches don't hold their offsets: they follow from the
+ * counts of those before, or, behind damage, from the counts of those up to the run's end, which the index knows.
+ */
+export function splitRun(bytes: Bytes, run: { readonly offset: number; readonly count: number; readonly bytes: number }): RunPart[] {
+  const { found, complete } = walk(bytes);
+  const whole = complete && bytes.length === run.bytes;
+  const firstDamaged = found.findIndex((batch) => batch.count === undefined);
+  const front = firstDamaged === -1 ? found : found.slice(0, firstDamaged);
+  const back = firstDamaged === -1 || !whole ? [] : found.slice(found.findLastIndex((batch) => batch.count === undefined) + 1);
+  const frontCount = sum(front);
+  const backCount = sum(back);
+  const damaged = run.count - frontCount - backCount;
+  const intact = whole && firstDamaged === -1;
+  // The index and the counts contradict each other: no offset of this run is certain.
+  if (damaged < 0 || (intact && damaged !== 0) || (!intact && damaged === 0))
+    return [{ offset: run.offset, count: run.count, bytes: undefined }];
+  const gap = intact ? [] : [{ offset: run.offset + frontCount, count: damaged, bytes: undefined }];
+  return [...placed(front, run.offset), ...gap, ...placed(back, run.offset + run.count - backCount)];
+}
+
+/** `complete`: the batches' lengths lead exactly to the end. */
+function walk(bytes: Bytes): { readonly found: readonly Found[]; readonly complete: boolean } {
+  const found: Found[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const batch = attempt(() => bytes.subarray(at, at + readBatchHeader(bytes, at).bytes));
+    if (batch === undefined) return { found, complete: false };
+    found.push({ bytes: batch, count: attempt(() => verifyBatch(batch).count) });
+    at += batch.length;
+  }
+  return { found, complete: true };
+}
+
+/** Undefined where the bytes are not what the format says; other errors are bugs. */
+function attempt<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof KelpError) return undefined;
+    throw error;
+  }
+}
+
+const sum = (batches: readonly Found[]): number => batches.reduce((total, batch) => total + (batch.count ?? 0), 0);
+
+function placed(batches: readonly Found[], offset: number): RunPart[] {
+  let next = offset;
+  return batches.map(({ bytes, count = 0 }) => {
+    next += count;
+    return { offset: next - count, count, bytes };
+  });
+}
