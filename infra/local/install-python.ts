@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KelpError } from '../../src/model/errors.ts';
+import { checkSpace } from './data-folder.ts';
 import { type Lock, tryLock } from './kernel-lock.ts';
-import type { Child, Children } from './processes.ts';
+import { type Child, type Children, lastLogLine } from './processes.ts';
 
 export type Installing = {
   /** Where installed tools are kept between runs. */
@@ -26,6 +27,8 @@ export type PythonTool = {
 };
 
 const INSTALL_MS_MAX = 600_000;
+/** pip unpacks beside the download, then copies. */
+const INSTALL_BYTES = 536_870_912;
 const PROGRESS_MS = 5_000;
 const POLL_MS = 200;
 
@@ -60,6 +63,7 @@ async function lockUnlessThere(dir: string, { say, signal }: Installing): Promis
 async function install(tool: PythonTool, dir: string, installing: Installing): Promise<void> {
   const temporary = `${dir}.tmp-${process.pid}`;
   mkdirSync(dirname(dir), { recursive: true });
+  checkSpace(dirname(dir), INSTALL_BYTES);
   installing.say(`getting ${tool.about}, once`);
   try {
     await runPip(tool, temporary, installing);
@@ -78,7 +82,7 @@ async function runPip(tool: PythonTool, target: string, { children, say, signal 
   const { code } = await untilExit(child, signal, (seconds) => say(`still getting ${tool.about} (${seconds} s)`));
   if (code === 0) return;
   const what = `Python 3.9 or newer with pip must fetch ${tool.requirements.join(' ')}, but "${python} -m pip" failed`;
-  throw new KelpError('unavailable', 'no-python', `${what}: ${lastLine(child.logFile)} (set PYTHON, or ${tool.instead})`);
+  throw new KelpError('unavailable', 'no-python', `${what}: ${lastLogLine(child)} (set PYTHON, or ${tool.instead})`);
 }
 
 async function untilExit(child: Child, signal: AbortSignal, onWait: (seconds: number) => void): Promise<{ code: number | null }> {
@@ -100,9 +104,4 @@ async function untilExit(child: Child, signal: AbortSignal, onWait: (seconds: nu
   }
   await child.stop();
   return { code: null };
-}
-
-function lastLine(file: string): string {
-  const lines = readFileSync(file, 'utf8').trim().split('\n');
-  return lines.at(-1)?.trim() || 'no output';
 }

@@ -30,13 +30,6 @@ export async function takePorts(count: number): Promise<PortBlock> {
   throw new KelpError('unavailable', 'no-ports', `no block of ${count} free ports between ${FIRST_PORT} and ${LAST_PORT}`);
 }
 
-/** Whether nobody listens on the port of that address. */
-export async function isPortFree(port: number, host: string): Promise<boolean> {
-  const server = await bind(port, host);
-  server?.close();
-  return server !== undefined;
-}
-
 async function allFree(base: number, count: number): Promise<boolean> {
   const ports = Array.from({ length: count }, (_, n) => base + n);
   // On all addresses: a program elsewhere on the machine may have bound only one of them.

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PID_FILE, RUN_MARK } from './leftovers.ts';
@@ -8,6 +8,7 @@ import { startTimeOf } from './process-table.ts';
 
 const SETPRIV = '/usr/bin/setpriv';
 const GRACE_MS = 5_000;
+const LOG_BYTES_MAX = 16_777_216;
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
@@ -79,6 +80,7 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
 
 async function startChild(dir: string, program: Program): Promise<Child> {
   const logFile = join(dir, `${program.name}.log`);
+  rotateLog(logFile);
   const log = openSync(logFile, 'a');
   const [file, args] = boundToParent(program);
   const child = spawn(file, args, {
@@ -91,6 +93,18 @@ async function startChild(dir: string, program: Program): Promise<Child> {
   const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   await once(child, 'spawn');
   return { name: program.name, logFile, exited, ...control(child, exited) };
+}
+
+/** For the one line that says why a program failed. */
+export function lastLogLine({ logFile }: Child): string {
+  const lines = readFileSync(logFile, 'utf8').trim().split('\n');
+  return lines.at(-1)?.trim() || 'no output';
+}
+
+/** Logs go on from run to run, but not for ever. */
+function rotateLog(file: string): void {
+  const { size } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 };
+  if (size > LOG_BYTES_MAX) renameSync(file, `${file}.old`);
 }
 
 function control(child: ChildProcess, exited: Promise<Exit>): Pick<Child, 'pid' | 'running' | 'signal' | 'stop' | 'kill'> {

@@ -1,6 +1,8 @@
-import { BucketAlreadyOwnedByYou, CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSdkStore } from '../../src/adapters/s3/sdk-store.ts';
+import type { StoreSettings } from '../../src/adapters/s3/store-settings.ts';
+import { makeBucket } from './make-bucket.ts';
 import type { PortBlock } from './ports.ts';
 import type { Child, Children } from './processes.ts';
 import { untilReady } from './until.ts';
@@ -67,6 +69,7 @@ function flags(data: string, identities: string, ports: PortBlock): string[] {
     'volume.port': ports.at(1),
     'filer.port': ports.at(2),
     's3.port': ports.at(3),
+    'volume.preStopSeconds': 0, // there is no other server that could take over
     'admin.port': ports.at(4),
     's3.port.iceberg': 0,
     's3.port.lance': 0,
@@ -84,26 +87,10 @@ function identitiesOf({ accessKey, secretKey }: SeaweedFsOptions): string {
   return JSON.stringify({ identities: [{ name: 'kelp', credentials, actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'] }] });
 }
 
-type Gateway = Pick<SeaweedFs, 'endpoint' | 'bucket' | 'accessKey' | 'secretKey' | 'child'>;
-
-async function untilWritable(gateway: Gateway, signal: AbortSignal): Promise<void> {
-  const { endpoint, bucket: Bucket, accessKey: accessKeyId, secretKey: secretAccessKey, child } = gateway;
-  const credentials = { accessKeyId, secretAccessKey };
-  const client = new S3Client({ endpoint, region: REGION, forcePathStyle: true, credentials, maxAttempts: 1 });
-  try {
-    await untilReady({ what: 'SeaweedFS', waitMs: READY_MS, signal, child }, async (abortSignal) => {
-      await makeBucket(client, Bucket, abortSignal);
-      await client.send(new PutObjectCommand({ Bucket, Key: 'ready', Body: 'ready' }), { abortSignal });
-    });
-  } finally {
-    client.destroy();
-  }
-}
-
-async function makeBucket(client: S3Client, Bucket: string, abortSignal: AbortSignal): Promise<void> {
-  try {
-    await client.send(new CreateBucketCommand({ Bucket }), { abortSignal });
-  } catch (error) {
-    if (!(error instanceof BucketAlreadyOwnedByYou) && (error as Error).name !== 'BucketAlreadyExists') throw error;
-  }
+async function untilWritable({ child, ...settings }: StoreSettings & { readonly child: Child }, signal: AbortSignal): Promise<void> {
+  const store = createSdkStore(settings);
+  await untilReady({ what: 'SeaweedFS', waitMs: READY_MS, signal, child }, async (attempt) => {
+    await makeBucket(settings, attempt);
+    await store.put('ready', [Buffer.from('ready')], attempt);
+  });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KelpError } from '../../src/model/errors.ts';
-import type { Child } from './processes.ts';
+import { type Child, lastLogLine } from './processes.ts';
 
 const POLL_MS = 50;
 const ATTEMPT_MS = 5_000;
@@ -31,5 +31,5 @@ export async function untilReady(readiness: Readiness, probe: (signal: AbortSign
     await sleep(POLL_MS, undefined, { signal });
   }
   const why = child.running() ? `is not ready after ${waitMs / 1000} s` : 'ended while starting';
-  throw new KelpError('unavailable', 'not-ready', `${what} ${why} (see ${child.logFile})`, { cause: last });
+  throw new KelpError('unavailable', 'not-ready', `${what} ${why}: ${lastLogLine(child)} (see ${child.logFile})`, { cause: last });
 }

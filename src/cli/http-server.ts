@@ -1,6 +1,7 @@
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { expectContinue } from '../http/expect-continue.ts';
 import { KelpError } from '../model/errors.ts';
 import {
   CONNECTION_IDLE_MS_MAX,
@@ -42,7 +43,7 @@ export function createHttpServer(fetch: Fetch): HttpServer {
   const server = createServer(LIMITS, accept);
   server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (draining) outgoing.shouldKeepAlive = false;
-    continueOnceRead(incoming, outgoing);
+    waitForContinue(incoming, outgoing);
     void handle(incoming, outgoing);
   });
   return { listen: (host, port) => listen(server, host, port), drain: () => void (draining = true), close: () => close(server) };
@@ -69,21 +70,18 @@ function oneAfterTheOther(respond: Listener): Listener {
 }
 
 /**
- * `Expect: 100-continue`: the client sends its body only when asked to. We ask when the app begins to read it, so that what
- * the app refuses by the headers alone (no token, too long) is answered without. Such a connection then ends: the client may
- * send the body all the same.
+ * `Expect: 100-continue`: the app asks for the body once the headers have passed. A connection whose body was not asked for
+ * ends with its answer, since the client may send the body all the same.
  */
-function continueOnceRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
+function waitForContinue(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { shouldKeepAlive } = outgoing;
+  const writeContinue = outgoing.writeContinue.bind(outgoing);
   outgoing.shouldKeepAlive = false;
-  const onListener = (event: string | symbol): void => {
-    if (event !== 'data' && event !== 'readable') return;
-    incoming.off('newListener', onListener);
-    if (outgoing.headersSent) return;
+  outgoing.writeContinue = (callback) => {
     outgoing.shouldKeepAlive = shouldKeepAlive;
-    outgoing.writeContinue();
+    writeContinue(callback);
   };
-  incoming.on('newListener', onListener);
+  expectContinue(incoming);
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpServer, type Fetch, type HttpServer } from '../../src/cli/http-server.ts';
+import { sendContinue } from '../../src/http/expect-continue.ts';
 import { PIPELINED_REQUESTS_MAX } from '../../src/model/limits.ts';
 import { openRaw } from './raw-http.ts';
 
@@ -13,7 +14,10 @@ const app: Fetch = async (request, env) => {
   const { pathname: path } = new URL(request.url);
   rawHeaders = env.incoming.rawHeaders;
   if (path === '/refuse') return new Response('refused', { status: 401 });
-  if (path === '/echo') return new Response(await request.text());
+  if (path === '/echo') {
+    sendContinue(env.incoming, env.outgoing);
+    return new Response(await request.text());
+  }
   await new Promise<void>((resolve) => begun.push({ path, finish: resolve }));
   return new Response(`done ${path}`);
 };
@@ -65,7 +69,7 @@ test('a connection with too many pipelined requests is closed', async () => {
 });
 
 describe('Expect: 100-continue', () => {
-  test('asks for the body once the app reads it', async () => {
+  test('asks for the body once the app does', async () => {
     const raw = await openRaw(port);
     raw.write(ask('/echo'));
     await raw.until('HTTP/1.1 100 Continue\r\n\r\n');

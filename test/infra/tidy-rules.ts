@@ -67,7 +67,10 @@ export const fileName: Rule = (path) => {
 /** Every wait ends with its caller: types make the ports' signals mandatory, this finds the ways around them. */
 export const everyWaitHasASignal: Rule = (path, text) => (/^(src|functions)\/.*\.ts$/.test(path) ? inspect(path, text, signalProblem) : []);
 
-/** More than three parameters become an options object; a signal at the end, and options that may be left out, are not counted. */
+/**
+ * More than three parameters become an options object. Not counted: the dependencies at the front and the signal at the end,
+ * which most functions pass on, and what may be left out.
+ */
 export const fewParameters: Rule = (path, text) =>
   /^(src|functions|infra)\/.*\.ts$/.test(path) ? inspect(path, text, parameterProblem) : [];
 
@@ -105,8 +108,9 @@ function inspect(path: string, text: string, find: Finding): string[] {
   return problems;
 }
 
-/** Port methods that wait, and where their objects are usually called so. */
-const PORT_CALL = /(^|\.)(table|store|clock)\.(get|put|update|query|getRange|list|delete|sleep)$/i;
+/** Port methods that wait, under the names that ports have, and how many arguments they take with the signal. */
+const PORT_CALL = /(?:^|\.)(?:table|store|clock)\.(get|put|update|query|getRange|list|delete|sleep)$/;
+const PORT_ARGUMENTS: Readonly<Record<string, number>> = { get: 2, put: 3, update: 3, query: 2, getRange: 4, list: 3, delete: 2, sleep: 2 };
 /** `fetch`, and the AWS SDK's `client.send`: the signal is in the second argument. */
 const OUTSIDE_CALL = /(^|\.)fetch$|[cC]lient\.send$/;
 
@@ -126,8 +130,8 @@ function signalProblem(node: ts.Node): string | undefined {
 
 function callProblem(call: ts.CallExpression): string | undefined {
   const callee = call.expression.getText().replaceAll(/[?!\s]/g, '');
-  const last = call.arguments.at(-1)?.getText() ?? '';
-  if (PORT_CALL.test(callee) && !/signal/i.test(last)) return `${callee} without a signal as its last argument`;
+  const method = PORT_CALL.exec(callee)?.[1] ?? '';
+  if (call.arguments.length < (PORT_ARGUMENTS[method] ?? 0)) return `${callee} without a signal as its last argument`;
   if (OUTSIDE_CALL.test(callee) && !isOwnHandler(callee) && !hasSignalOption(call)) return `${callee} without a signal in its options`;
   return undefined;
 }
@@ -144,7 +148,9 @@ function isOwnHandler(callee: string): boolean {
 
 function parameterProblem(node: ts.Node): string | undefined {
   if (!ts.isFunctionLike(node)) return undefined;
-  const counted = node.parameters.filter(({ initializer, name }) => initializer === undefined && !/^signal$|Signal$/.test(name.getText()));
+  const counted = node.parameters.filter(
+    ({ initializer, name }) => initializer === undefined && !/^deps$|^signal$|Signal$/.test(name.getText()),
+  );
   return counted.length > 3 ? `${counted.length} parameters` : undefined;
 }
 

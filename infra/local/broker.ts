@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { Configuration } from '../../src/cli/configuration.ts';
+import type { Child, Children } from './processes.ts';
+import { untilReady } from './until.ts';
+
+const ENTRY = join(import.meta.dirname, '..', '..', 'src', 'cli', 'serve.ts');
+const READY_MS = 30_000;
+
+export type Broker = { readonly child: Child; readonly url: string };
+
+export type BrokerOptions = {
+  readonly configuration: Configuration;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly children: Children;
+  readonly signal: AbortSignal;
+};
+
+/** Starts the broker as a process and resolves once it says that both stores can be written and read. */
+export async function startBroker({ configuration, environment, children, signal }: BrokerOptions): Promise<Broker> {
+  const url = `http://${reachable(configuration.host)}:${configuration.port}`;
+  const env = Object.fromEntries(Object.entries(environment).filter(([name]) => /^(KELP|AWS|NODE|OTEL)_/.test(name)));
+  const child = await children.start({ name: 'broker', file: process.execPath, args: [ENTRY], env });
+  await untilReady({ what: 'the broker', waitMs: READY_MS, signal, child }, async (attempt) => {
+    const answer = await fetch(`${url}/readyz`, { signal: attempt });
+    if (!answer.ok) throw new Error(`readyz: ${answer.status} ${await answer.text()}`);
+  });
+  return { child, url };
+}
+
+/** An address of all interfaces is nothing that a client can call. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,62 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statfsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { KelpError } from '../../src/model/errors.ts';
+import { type Lock, tryLock } from './kernel-lock.ts';
+import { endLeftovers } from './leftovers.ts';
+
+const OWNER_FILE = 'owner';
+
+/** Free space without which a start is refused: SeaweedFS lays out its first volumes, and stops taking writes on a full disk. */
+export const FREE_BYTES_MIN = 1_073_741_824;
+
+export type DataFolder = Lock & { readonly dir: string };
+
+/**
+ * Takes the data folder for this process, makes it at first, and ends what an earlier run left in it. Errors `unavailable`:
+ * `data-folder` (can't be made or written), `data-in-use` (another run lives), `no-space`.
+ */
+export async function takeDataFolder(folder: string, say: (line: string) => void, signal: AbortSignal): Promise<DataFolder> {
+  const dir = makeFolder(resolve(folder));
+  const lock = await tryLock(dir);
+  if (lock === undefined) {
+    const owner = existsSync(join(dir, OWNER_FILE)) ? readFileSync(join(dir, OWNER_FILE), 'utf8') : 'unknown';
+    throw new KelpError(
+      'unavailable',
+      'data-in-use',
+      `another kelp (process ${owner}) is running on ${dir} (set KELP_DATA to another folder)`,
+    );
+  }
+  try {
+    const ended = await endLeftovers(dir, signal);
+    if (ended > 0) say(`ended ${ended} processes that an earlier run left behind`);
+    checkSpace(dir, FREE_BYTES_MIN);
+    writeFileSync(join(dir, OWNER_FILE), String(process.pid));
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+  return { dir, release: () => lock.release() };
+}
+
+/** Error `unavailable`/`no-space`. */
+export function checkSpace(dir: string, bytesMin: number): void {
+  const { bavail, bsize } = statfsSync(dir);
+  const free = bavail * bsize;
+  if (free >= bytesMin) return;
+  throw new KelpError('unavailable', 'no-space', `${dir} has ${mebibytes(free)} of free disk space, but ${mebibytes(bytesMin)} are needed`);
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.floor(bytes / 1_048_576)} MiB`;
+}
+
+function makeFolder(dir: string): string {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    accessSync(dir, constants.W_OK);
+    return realpathSync(dir);
+  } catch (cause) {
+    const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+    throw new KelpError('unavailable', 'data-folder', `the data folder ${dir} cannot be used: ${code} (see KELP_DATA)`, { cause });
+  }
+}
