@@ -42,7 +42,12 @@ export type SegmentPage = {
 };
 
 /** `cursor`: where the next read goes on; opaque and authenticated. */
-export type TopicPage = { readonly slices: readonly BatchSlice[]; readonly cursor: string };
+export type TopicPage = {
+  readonly slices: readonly BatchSlice[];
+  readonly cursor: string;
+  /** The cursor behind the first `messages` of the page: for streams, which may be cut after any of them. */
+  cursorAt(messages: number): Promise<string>;
+};
 
 export type Consumer = {
   /**

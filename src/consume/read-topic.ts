@@ -7,6 +7,7 @@ import { type CursorState, decodeCursor, encodeCursor } from './cursor.ts';
 import { BEGINNING, type Position } from './lineage.ts';
 import { openSegments, positionsAtTail, positionsAtTimestamp } from './open-segments.ts';
 import type { BatchSlice, ReadBounds, TopicPage } from './page.ts';
+import { stateAfter } from './page-progress.ts';
 import { noteDamage, type ReadDeps } from './read-from.ts';
 import { freshHead, ofLiving } from './read-head.ts';
 import { openOf, readRound } from './read-round.ts';
@@ -74,5 +75,9 @@ async function hasNews(
 }
 
 async function pageOf(deps: TopicDeps, topic: Topic, state: CursorState, slices: readonly BatchSlice[]): Promise<TopicPage> {
-  return { slices, cursor: await encodeCursor(topic, state, deps.authenticator) };
+  return {
+    slices,
+    cursor: await encodeCursor(topic, state, deps.authenticator),
+    cursorAt: (messages) => encodeCursor(topic, stateAfter(state, slices, messages), deps.authenticator),
+  };
 }
