@@ -12,9 +12,11 @@ const LAYERS = {
   // Siblings don't know each other: what two of them need goes down.
   ...Object.fromEntries([...SERVICES, 'control', 'archive'].map((name) => [name, BELOW_SERVICES])),
   http: [...SERVICES, 'format', 'ports', 'model'],
+  // Puts the services together, for every runtime.
+  broker: [...SERVICES, ...BELOW_SERVICES],
   client: ['format', 'model'],
   adapters: ['format', 'ports', 'model'],
-  cli: [...SERVICES, 'http', 'control', 'archive', 'client', 'adapters', ...BELOW_SERVICES],
+  cli: [...SERVICES, 'broker', 'http', 'control', 'archive', 'client', 'adapters', ...BELOW_SERVICES],
 };
 
 const layerRules = Object.entries(LAYERS).map(([layer, below]) => ({

@@ -1,0 +1,50 @@
+import { build, type Metafile } from 'esbuild';
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+// Bundles every functions/*.ts into one file each. A function's start is paid for with every byte that it loads.
+const SOURCE = 'functions';
+const TARGET = 'dist/functions';
+const BYTES_MAX: Readonly<Record<string, number>> = { broker: 450_000 };
+const BYTES_MAX_DEFAULT = 450_000;
+/** A native addon doesn't survive bundling: it would fail on the first request, not here. */
+const NATIVE = /\.node$|crc32c-native|@node-rs\//;
+
+const names = readdirSync(SOURCE).filter((name) => name.endsWith('.ts'));
+if (names.length === 0) throw new Error(`no functions in ${SOURCE}/`);
+rmSync(TARGET, { recursive: true, force: true });
+const { metafile } = await build({
+  entryPoints: names.map((name) => join(SOURCE, name)),
+  outdir: TARGET,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  conditions: ['portable', 'module'],
+  mainFields: ['module', 'main'],
+  minify: true,
+  metafile: true,
+  // Both stand beside the bundle and are not packaged.
+  sourcemap: 'external',
+  legalComments: 'external',
+  // Some dependencies are CommonJS and ask for Node's modules at run time.
+  banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+});
+const problems = Object.entries(metafile.outputs)
+  .filter(([file]) => file.endsWith('.mjs'))
+  .flatMap(([file, output]) => inspect(file, output));
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) process.exitCode = 1;
+
+function inspect(file: string, { bytes, inputs }: Metafile['outputs'][string]): string[] {
+  const name = basename(file, '.mjs');
+  const bytesMax = BYTES_MAX[name] ?? BYTES_MAX_DEFAULT;
+  const kilobytes = (bytes / 1000).toFixed(0);
+  console.log(`${file}: ${kilobytes} KB of ${bytesMax / 1000} KB`);
+  const natives = Object.keys(inputs).filter((input) => NATIVE.test(input));
+  return [
+    ...(bytes > bytesMax ? [`${file} has ${kilobytes} KB, of ${bytesMax / 1000} KB at most`] : []),
+    ...natives.map((input) => `${file} bundles the native ${input}`),
+  ];
+}
