@@ -39,7 +39,9 @@ export function createLeanTable(settings: TableSettings & { readonly clock: Cloc
 
   async function write(operation: Operation, body: object, signal: AbortSignal): Promise<WriteResult> {
     const { status, members, code } = await call(operation, body, signal);
-    if (status === 200) return { applied: true, item: decoded(members.Attributes) ?? {} };
+    // An update was asked for the whole item: an answer without it is not the table's.
+    const whole = operation !== 'UpdateItem' || members.Attributes !== undefined;
+    if (status === 200 && whole) return { applied: true, item: decoded(members.Attributes) ?? {} };
     if (status === 400 && code === CONDITION_FAILED) return { applied: false, item: decoded(members.Item) };
     throw tableError('write', { sent: true, status, ...(code === undefined ? {} : { code }), cause: undefined });
   }

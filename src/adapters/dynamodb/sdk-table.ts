@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import {
   ConditionalCheckFailedException,
   DeleteItemCommand,
@@ -31,7 +32,11 @@ export function createSdkTable(settings: TableSettings): MetadataTable {
     },
     async update(key, update, signal) {
       const command = new UpdateItemCommand(requests.update(key, update));
-      return await write((options) => client.send(command, options), signal);
+      return await write(async (options) => {
+        const answer = await client.send(command, options);
+        assert(answer.Attributes !== undefined, 'an update answers with the whole item');
+        return answer;
+      }, signal);
     },
     async delete(key, condition, signal) {
       const command = new DeleteItemCommand(requests.delete(key, condition));

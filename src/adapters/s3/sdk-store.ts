@@ -39,7 +39,12 @@ export function createSdkStore(settings: StoreSettings): ObjectStore {
     async list(prefix, { after, limit }, signal) {
       const from = after === undefined ? {} : { StartAfter: after };
       const command = new ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: limit, ...from });
-      const { Contents = [], IsTruncated } = await attempt('read', signal, (options) => client.send(command, options));
+      const { Contents = [], IsTruncated } = await attempt('read', signal, async (options) => {
+        const answer = await client.send(command, options);
+        // The SDK takes any text for an empty list, but a list says whether it goes on.
+        assert(answer.IsTruncated !== undefined, 'the answer is a list');
+        return answer;
+      });
       const objects = Contents.map(({ Key = '', Size = 0 }) => ({ key: Key, bytes: Size }));
       const next = IsTruncated === true ? objects.at(-1)?.key : undefined;
       return { objects, ...(next === undefined ? {} : { next }) };
