@@ -6,11 +6,11 @@ import type { ObjectPage } from '../../ports/object-store.ts';
 
 /** A page from the text of a list answer. Throws on what is none. */
 export function parseListAnswer(xml: string): ObjectPage {
-  assert(xml.includes('<ListBucketResult'), 'the answer is no list');
+  assert(xml.includes('<ListBucketResult'), 'the answer is not a list');
   const objects = Array.from(xml.matchAll(/<Contents>(.*?)<\/Contents>/gs), ([, content = '']) => {
     const key = element(content, 'Key');
     const size = element(content, 'Size');
-    assert(key !== undefined && size !== undefined && /^\d+$/.test(size), 'a listed object has a key and a size');
+    assert(key !== undefined && size !== undefined && /^\d+$/.test(size), 'an object of the list has no key or no size');
     return { key: decodeURIComponent(key.replaceAll('+', ' ')), bytes: Number(size) };
   });
   const next = element(xml, 'IsTruncated') === 'true' ? objects.at(-1)?.key : undefined;

@@ -1,0 +1,116 @@
+import { crc32 } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
+import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { CONNECTIONS_MAX, TABLE_ANSWER_BYTES_MAX } from '../../src/model/limits.ts';
+import type { MetadataTable } from '../../src/ports/metadata-table.ts';
+import { freshPrefix, sharedStack } from '../stack.ts';
+import { type Stub, type Treatment, answer, startStub } from './stub-server.ts';
+
+// What the signed requests do and the SDK does not, or not so well.
+
+const { signal } = new AbortController();
+const KEY = { pk: 'p', sk: 's' };
+const NO_CHANGE = { condition: [], changes: [] };
+const ITEM_JSON = '{"Attributes":{"a":{"N":"1"}}}';
+const clock = createSystemClock();
+const HOUR_MS = 3_600_000;
+
+describe('signed requests', () => {
+  let stub: Stub | undefined;
+  afterEach(async () => {
+    await stub?.stop();
+    stub = undefined;
+  });
+  async function against(treat: Treatment): Promise<{ table: MetadataTable; server: Stub }> {
+    stub = await startStub(treat);
+    const access = { table: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' };
+    return { table: createLeanTable({ ...access, endpoint: stub.endpoint, clock }), server: stub };
+  }
+
+  test('a write that still waits for a connection is given up with the reason: it was surely not applied', async () => {
+    const { table, server } = await against(() => undefined);
+    const controller = new AbortController();
+    const reason = new Error('deadline');
+    const calls = Array.from({ length: CONNECTIONS_MAX + 1 }, () => table.update(KEY, NO_CHANGE, controller.signal));
+    const settled = Promise.allSettled(calls);
+    await server.untilRequests(CONNECTIONS_MAX);
+    controller.abort(reason);
+    const results = await settled;
+    expect(results.at(-1)).toEqual({ status: 'rejected', reason });
+    for (const result of results.slice(0, -1)) expect(result).toMatchObject({ reason: { kind: 'indefinite', cause: reason } });
+    expect(server.requests).toHaveLength(CONNECTIONS_MAX);
+  });
+
+  test('a waiting call that was given up takes no connection from the others', async () => {
+    const answers: (() => void)[] = [];
+    const { table, server } = await against((response) => void answers.push(() => response.end(ITEM_JSON)));
+    const busy = Array.from({ length: CONNECTIONS_MAX }, () => table.update(KEY, NO_CHANGE, signal));
+    const controller = new AbortController();
+    const given = Promise.allSettled(Array.from({ length: 100 }, () => table.update(KEY, NO_CHANGE, controller.signal)));
+    const patient = table.update(KEY, NO_CHANGE, signal);
+    await server.untilRequests(CONNECTIONS_MAX);
+    controller.abort();
+    await given;
+    for (const respond of answers.splice(0)) respond();
+    await Promise.all(busy);
+    await server.untilRequests(CONNECTIONS_MAX + 1);
+    for (const respond of answers) respond();
+    expect(await patient).toMatchObject({ applied: true });
+    expect(server.requests).toHaveLength(CONNECTIONS_MAX + 1);
+  });
+
+  test('an answer with a checksum is believed if it is right', async () => {
+    const right = await against(answer(200, ITEM_JSON, { 'x-amz-crc32': String(crc32(ITEM_JSON)) }));
+    expect(await right.table.update(KEY, NO_CHANGE, signal)).toEqual({ applied: true, item: { a: 1 } });
+    await right.server.stop();
+    const wrong = await against(answer(200, ITEM_JSON, { 'x-amz-crc32': String(crc32(ITEM_JSON) ^ 1) }));
+    await expect(wrong.table.update(KEY, NO_CHANGE, signal)).rejects.toMatchObject({ kind: 'indefinite' });
+    await expect(wrong.table.get(KEY, signal)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('an endless answer is cut off', async () => {
+    const { table } = await against(answer(200, ' '.repeat(TABLE_ANSWER_BYTES_MAX + 1)));
+    await expect(table.get(KEY, signal)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('a connection that the server has closed in the meantime is not used again', async () => {
+    const { table, server } = await against((response) => response.writeHead(200, { connection: 'close' }).end(ITEM_JSON));
+    for (let call = 0; call < 3; call++) expect(await table.update(KEY, NO_CHANGE, signal)).toMatchObject({ applied: true });
+    expect(server.connections()).toBe(3);
+  });
+
+  test('a refusal is not repeated, though the clock is off', async () => {
+    const failed = '{"__type":"x#ConditionalCheckFailedException"}';
+    const { table, server } = await against(answer(400, failed, { date: new Date(Date.now() + HOUR_MS).toUTCString() }));
+    expect(await table.update(KEY, NO_CHANGE, signal)).toEqual({ applied: false, item: undefined });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('a wrong key is refused after one attempt', async () => {
+    const fault = '{"__type":"x#InvalidSignatureException"}';
+    const { table, server } = await against(answer(400, fault));
+    await expect(table.get(KEY, signal)).rejects.toMatchObject({ code: 'table-refused' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.for([1, -1])('a clock that is %s h off does not shut us out of SeaweedFS', async (hours) => {
+    const skewed = { ...clock, nowMs: () => clock.nowMs() + hours * HOUR_MS };
+    const store = createLeanStore({ ...sharedStack().store, clock: skewed });
+    const key = `${freshPrefix()}/skewed`;
+    await store.put(key, [new Uint8Array([1, 2])], signal);
+    expect(await store.getRange(key, 0, 10, signal)).toEqual(new Uint8Array([1, 2]));
+  });
+
+  test('a clock that jumps does not either', async () => {
+    let offsetMs = 0;
+    const store = createLeanStore({ ...sharedStack().store, clock: { ...clock, nowMs: () => clock.nowMs() + offsetMs } });
+    const key = `${freshPrefix()}/jumping`;
+    for (const hours of [0, 1, -1, 5, 0]) {
+      offsetMs = hours * HOUR_MS;
+      await store.put(key, [new Uint8Array([hours + 1])], signal);
+      expect(await store.getRange(key, 0, 1, signal)).toEqual(new Uint8Array([hours + 1]));
+    }
+  });
+});
