@@ -16,8 +16,8 @@ type Column = Awaited<ReturnType<Awaited<ReturnType<typeof parquetScan>>['readCo
 type Columns = Record<(typeof COLUMNS)[number], Column>;
 
 /** The first `rows` flights in the order of the file. One row group (a ninth part of it or less) is in memory at a time. */
-export async function* readFlights(rows: number): AsyncGenerator<Flight[]> {
-  const file = await asyncBufferFromFile(fileURLToPath(import.meta.resolve('vega-datasets/data/flights-3m.parquet')));
+export async function* loadFlights(rows: number): AsyncGenerator<Flight[]> {
+  const file = await asyncBufferFromFile(fileURLToPath(new URL('../data/flights-3m.parquet', import.meta.resolve('vega-datasets'))));
   const metadata = await parquetMetadataAsync(file);
   assert(Number(metadata.num_rows) === FLIGHTS && rows <= FLIGHTS, `the file has ${metadata.num_rows} rows`);
   for (const range of await rangesOf(file, metadata)) {
