@@ -15,6 +15,8 @@ export type RecordedPart = {
   readonly tail: number;
   /** First offset, once that is known. */
   readonly offset?: number;
+  /** Refused for good, and never stored: the segment's tail was this, and not the expected one. */
+  readonly refusedAtTail?: number;
 };
 
 /** What is kept of a request with an Idempotency-Key. */
@@ -39,8 +41,13 @@ export function encodeIdempotency(record: IdempotencyRecord): Item {
 }
 
 function encodePart(part: RecordedPart): Item {
-  const item = { ...encodeSegmentRange(part.range), i: part.cid, tail: part.tail };
-  return part.offset === undefined ? item : { ...item, offset: part.offset };
+  return {
+    ...encodeSegmentRange(part.range),
+    i: part.cid,
+    tail: part.tail,
+    ...(part.offset === undefined ? {} : { offset: part.offset }),
+    ...(part.refusedAtTail === undefined ? {} : { refused: part.refusedAtTail }),
+  };
 }
 
 /** Error `corrupt` where the item is not as FORMAT.md says. */
@@ -61,5 +68,6 @@ function decodePart(value: Value): RecordedPart {
     cid: stringField(item, 'i') as CommitId,
     tail: integerField(item, 'tail'),
     ...(item['offset'] === undefined ? {} : { offset: integerField(item, 'offset') }),
+    ...(item['refused'] === undefined ? {} : { refusedAtTail: integerField(item, 'refused') }),
   };
 }

@@ -61,9 +61,9 @@ export async function landedOutcome(
     landed.entry,
     request.members.map((member) => member.run.count),
   );
-  const members = offsets.map((offset, index) =>
-    offset === undefined ? refusedMember(deps, request, { ...landed, index }, signal) : { outcome: 'stored' as const, offset },
-  );
+  const members = offsets.map(async (offset, index): Promise<MemberOutcome> => {
+    return offset === undefined ? refusedMember(deps, request, { ...landed, index }, signal) : { outcome: 'stored', offset };
+  });
   return { outcome: 'done', members: await Promise.all(members) };
 }
 
@@ -118,5 +118,9 @@ function verdictError(verdict: LineVerdict): KelpError | undefined {
 
 function tailMismatch(request: CommitRequest, head: Head): KelpError | undefined {
   if (request.matchTail === undefined || head.tail === request.matchTail) return undefined;
-  return new KelpError('conflict', 'tail-mismatch', `the segment's tail is ${head.tail}`, { extra: { tail: head.tail } });
+  return tailMismatchError(head.tail);
+}
+
+export function tailMismatchError(tail: number): KelpError {
+  return new KelpError('conflict', 'tail-mismatch', `the segment's tail is ${tail}`, { extra: { tail } });
 }

@@ -6,6 +6,7 @@ import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { Key, Condition } from '../ports/metadata-table.ts';
 import { askAgain } from '../state/ask-again.ts';
 import { encodeSlice, type PartOptions } from './encode-slice.ts';
+import { tailMismatchError } from './commit-outcome.ts';
 import type { CommitDeps } from './find-fate.ts';
 import type { Part, PartOutcome } from './part.ts';
 import { type PlaceDeps, segmentSealed } from './place-slices.ts';
@@ -30,18 +31,29 @@ type Results = (Placed | KelpError)[];
 /**
  * I1: an item says which attempts, one for each segment, may land; every handler of this request, now or in a repeat,
  * commits under these ids, each with an object of its own. An attempt is replaced on the item's version, and only once it
- * is dead. Error `conflict`/`key-reused`: another request had this key.
+ * is dead; a refusal is recorded before it is answered, or another handler could still land what was refused.
+ * Error `conflict`/`key-reused`: another request had this key.
  */
 export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, signal: AbortSignal): Promise<Results> {
   const key = idempotencyKey(request.topic.id, request.digest);
   let record = await openRecord(deps, key, request, signal);
   for (let move = 0; move <= MOVES_MAX; move += 1) {
-    const attempt = await sendParts(deps, request, record, signal);
+    const attempt = await sendParts(deps, request, record, signal).catch(unknownOutcome);
     if (attempt.next === undefined) return attempt.results;
-    record = await replace(deps, key, { from: record, to: attempt.next }, signal);
-    if (attempt.final) return attempt.results;
+    const written = await replace(deps, key, { from: record, to: attempt.next }, signal).catch((cause: unknown) => {
+      // What is stored is found again by its id: only a refusal must not be answered without its record.
+      return attempt.settled === 'stored' ? undefined : unknownOutcome(cause);
+    });
+    if (attempt.settled !== 'no' && written?.replaced !== false) return attempt.results;
+    if (written !== undefined) ({ record } = written);
   }
-  throw new KelpError('unavailable', 'unavailable', 'the segments change too fast', { retryAfterMs: 1_000 });
+  throw new KelpError('indefinite', 'indefinite', 'the segments change too fast; ask again under the same key', { retryAfterMs: 1_000 });
+}
+
+/** Something of the request may be stored: no other error may be answered. A deleted topic has nothing of it any more. */
+function unknownOutcome(cause: unknown): never {
+  if (cause instanceof KelpError && ['topic-not-found', 'indefinite'].includes(cause.code)) throw cause;
+  throw new KelpError('indefinite', 'indefinite', 'the outcome is unknown; ask again under the same key', { cause });
 }
 
 async function openRecord(deps: DeduplicateDeps, key: Key, request: KeyedRequest, signal: AbortSignal): Promise<IdempotencyRecord> {
@@ -52,11 +64,15 @@ async function openRecord(deps: DeduplicateDeps, key: Key, request: KeyedRequest
     parts: await Promise.all(slices.map((slice) => newAttempt(deps, request.topic, slice.range, signal))),
     expiresMs: deps.clock.nowMs() + IDEMPOTENCY_MS,
   };
-  const found = await putRecord(deps, key, fresh, [{ op: 'missing', path: ['hash'] }], signal);
+  const found = await putRecord(deps, { key, record: fresh, condition: [{ op: 'missing', path: ['hash'] }] }, signal);
   if (found === undefined) return fresh;
   if (found.expiresMs <= deps.clock.nowMs()) {
     const renewed = { ...fresh, version: found.version + 1 };
-    const other = await putRecord(deps, key, renewed, [{ op: '=', path: ['version'], value: found.version }], signal);
+    const other = await putRecord(
+      deps,
+      { key, record: renewed, condition: [{ op: '=', path: ['version'], value: found.version }] },
+      signal,
+    );
     return other === undefined ? renewed : sameRequest(other, request);
   }
   return sameRequest(found, request);
@@ -65,9 +81,7 @@ async function openRecord(deps: DeduplicateDeps, key: Key, request: KeyedRequest
 /** Undefined if it was put; otherwise the record that is there. */
 async function putRecord(
   deps: DeduplicateDeps,
-  key: Key,
-  record: IdempotencyRecord,
-  condition: Condition,
+  { key, record, condition }: { readonly key: Key; readonly record: IdempotencyRecord; readonly condition: Condition },
   signal: AbortSignal,
 ): Promise<IdempotencyRecord | undefined> {
   // Asked again after a lost answer, it is refused by its own effect, and finds the record that it put.
@@ -87,8 +101,14 @@ async function newAttempt(deps: DeduplicateDeps, topic: Topic, range: SegmentRan
   return { range, cid: deps.commitIds.mint(head.guard), tail: head.tail };
 }
 
-/** `next`: parts to record, with new attempts for dead ones (`final` false) or with the offsets known (`final`). */
-type Attempt = { readonly results: Results; readonly next: readonly RecordedPart[] | undefined; readonly final: boolean };
+/** `next`: parts to record, if they changed. `settled`: whether all that was sent is decided; `no`: there are new attempts. */
+type Attempt = {
+  readonly results: Results;
+  readonly next: readonly RecordedPart[] | undefined;
+  readonly settled: 'no' | 'stored' | 'refused';
+};
+
+const isDecided = (part: RecordedPart): boolean => part.offset !== undefined || part.refusedAtTail !== undefined;
 
 async function sendParts(deps: DeduplicateDeps, request: KeyedRequest, record: IdempotencyRecord, signal: AbortSignal): Promise<Attempt> {
   const slices = new Map(
@@ -102,15 +122,20 @@ async function sendParts(deps: DeduplicateDeps, request: KeyedRequest, record: I
     record.parts.map(async (part): Promise<RecordedPart[]> => {
       const slice = slices.get(part.range.segment);
       if (slice === undefined) return [part];
-      if (part.offset !== undefined) return placed(results, slice, part, part.offset, true);
+      if (isDecided(part)) return answered(results, slice, part);
       const outcome = await sendPart(deps, request, { slice, part }, signal);
       return settle(deps, request, { results, slice, part, outcome }, signal);
     }),
   );
   const next = sent.flat();
-  const changed = next.length !== record.parts.length || next.some((part, index) => part !== record.parts[index]);
-  const undecided = next.some((part, index) => part.offset === undefined && part !== record.parts[index]);
-  return { results, next: changed ? next : undefined, final: !undecided };
+  const before = new Set(record.parts);
+  const changed = next.filter((part) => !before.has(part));
+  return { results, next: changed.length > 0 ? next : undefined, settled: settledBy(changed) };
+}
+
+function settledBy(changed: readonly RecordedPart[]): Attempt['settled'] {
+  if (!changed.every(isDecided)) return 'no';
+  return changed.some((part) => part.refusedAtTail !== undefined) ? 'refused' : 'stored';
 }
 
 /** Uploads an object of its own behind a floor, under the same id. */
@@ -148,9 +173,14 @@ async function settle(
   const { results, slice, part, outcome } = sent;
   switch (outcome.outcome) {
     case 'stored':
-      return placed(results, slice, part, outcome.offset, false);
+      place(results, slice, { offset: outcome.offset, duplicate: false });
+      return [{ ...part, offset: outcome.offset }];
+    case 'refused': {
+      for (const position of slice.positions) results[position] = outcome.error;
+      const tail = outcome.error.extra['tail'];
+      return [typeof tail === 'number' ? { ...part, refusedAtTail: tail } : part];
+    }
     case 'failed':
-    case 'refused':
       for (const position of slice.positions) results[position] = outcome.error;
       return [part];
     case 'sealed': {
@@ -165,13 +195,19 @@ async function settle(
   }
 }
 
-function placed(results: Results, slice: Slice, part: RecordedPart, offset: number, duplicate: boolean): RecordedPart[] {
-  let next = offset;
+/** From the record: what another handler, or an earlier request, was told. */
+function answered(results: Results, slice: Slice, part: RecordedPart): RecordedPart[] {
+  if (part.offset !== undefined) place(results, slice, { offset: part.offset, duplicate: true });
+  else for (const position of slice.positions) results[position] = tailMismatchError(part.refusedAtTail ?? 0);
+  return [part];
+}
+
+function place(results: Results, slice: Slice, stored: { readonly offset: number; readonly duplicate: boolean }): void {
+  let { offset } = stored;
   for (const [index, position] of slice.positions.entries()) {
-    results[position] = { segment: part.range.segment, offset: next, duplicate };
-    next += slice.content.kind === 'batches' ? (slice.content.batches[index]?.partitions.length ?? 0) : 1;
+    results[position] = { segment: slice.range.segment, offset, duplicate: stored.duplicate };
+    offset += slice.content.kind === 'batches' ? (slice.content.batches[index]?.partitions.length ?? 0) : 1;
   }
-  return [part.offset === undefined ? { ...part, offset } : part];
 }
 
 /** On the version read: another handler's replacement is taken as it is. */
@@ -180,8 +216,9 @@ async function replace(
   key: Key,
   change: { readonly from: IdempotencyRecord; readonly to: readonly RecordedPart[] },
   signal: AbortSignal,
-): Promise<IdempotencyRecord> {
-  const next = { ...change.from, version: change.from.version + 1, parts: change.to };
-  const other = await putRecord(deps, key, next, [{ op: '=', path: ['version'], value: change.from.version }], signal);
-  return other ?? next;
+): Promise<{ readonly replaced: boolean; readonly record: IdempotencyRecord }> {
+  const record = { ...change.from, version: change.from.version + 1, parts: change.to };
+  const condition: Condition = [{ op: '=', path: ['version'], value: change.from.version }];
+  const other = await putRecord(deps, { key, record, condition }, signal);
+  return { replaced: other === undefined, record: other ?? record };
 }

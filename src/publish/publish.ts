@@ -1,4 +1,4 @@
-import { KelpError } from '../model/errors.ts';
+import { invalid, KelpError } from '../model/errors.ts';
 import { segmentNumber, type SegmentId } from '../model/ids.ts';
 import { PARTITIONS } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
@@ -33,6 +33,9 @@ export function createPublisher(deps: PublishDeps): Publisher {
 }
 
 async function publish(context: Context, topic: Topic, request: PublishRequest, signal: AbortSignal): Promise<PublishResult> {
+  if (request.producer !== undefined && request.idempotency !== undefined) {
+    throw invalid('invalid-header', 'Idempotency-Key', 'a producer sequence and an Idempotency-Key exclude each other');
+  }
   const release = context.admission.admit(contentBytes(request.content));
   try {
     const ranges = request.segment === undefined ? topic.open : [await addressed(context, topic, request.segment, signal)];
@@ -76,10 +79,11 @@ async function addressed(context: Context, topic: Topic, segment: SegmentId, sig
   return { segment, lo: head.lo, hi: head.hi };
 }
 
+const isGone = (result: unknown): boolean => result instanceof KelpError && result.code === 'topic-not-found';
+
 /** Where all of it met a deleted topic, the request as a whole did: the name may have a new one. */
 function orTopicNotFound(results: PublishResult): PublishResult {
   const [first] = results;
-  const isGone = (result: unknown): boolean => result instanceof KelpError && result.code === 'topic-not-found';
   if (first instanceof KelpError && results.every(isGone)) throw first;
   return results;
 }
