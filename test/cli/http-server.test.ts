@@ -6,6 +6,8 @@ import { openRaw } from './raw-http.ts';
 
 /** Requests that the app has begun, and how each is let go. */
 let begun: { path: string; finish: () => void }[];
+/** What became of the bodies that the app read. */
+let cut: string[];
 let rawHeaders: string[];
 let server: HttpServer;
 let port: number;
@@ -16,7 +18,12 @@ const app: Fetch = async (request, env) => {
   if (path === '/refuse') return new Response('refused', { status: 401 });
   if (path === '/echo') {
     sendContinue(env.incoming, env.outgoing);
-    return new Response(await request.text());
+    cut.push('begun');
+    const text = await request.text().catch((error: unknown) => {
+      cut.push('failed');
+      throw error;
+    });
+    return new Response(text);
   }
   await new Promise<void>((resolve) => begun.push({ path, finish: resolve }));
   return new Response(`done ${path}`);
@@ -24,6 +31,7 @@ const app: Fetch = async (request, env) => {
 
 beforeEach(async () => {
   begun = [];
+  cut = [];
   server = createHttpServer(app);
   port = await server.listen('127.0.0.1', 0);
 });
@@ -95,6 +103,23 @@ describe('Expect: 100-continue', () => {
     expect(await raw.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 417 /);
     raw.socket.destroy();
   });
+});
+
+test('a body that is cut ends its request and nothing else', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  for (let n = 0; n < 10; n++) {
+    const raw = await openRaw(port);
+    raw.write('POST /echo HTTP/1.1\r\nHost: kelp\r\nContent-Length: 100\r\n\r\nabc');
+    await expect.poll(() => cut.length).toBe(n * 2 + 1);
+    raw.socket.resetAndDestroy();
+    await expect.poll(() => cut.length).toBe(n * 2 + 2);
+  }
+  process.off('unhandledRejection', note);
+  expect(cut).toEqual(Array.from({ length: 10 }, () => ['begun', 'failed']).flat());
+  expect(unhandled).toEqual([]);
+  expect(await (await fetch(`http://127.0.0.1:${port}/refuse`)).text()).toBe('refused');
 });
 
 test('repeated header lines stay apart', async () => {
