@@ -1,5 +1,5 @@
-import { entryCount, type Head } from '../model/head.ts';
-import { READ_MESSAGES_MAX, READ_RANGE_BYTES_MAX, TIMESTAMP_STEPS_MAX } from '../model/limits.ts';
+import { type Entry, entryCount, type Head } from '../model/head.ts';
+import { READ_MESSAGES_MAX, TIMESTAMP_STEPS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import { readPageAt } from '../state/pages.ts';
 import { findEntries } from './find-entries.ts';
@@ -8,7 +8,8 @@ import { type ReadDeps, readFrom } from './read-from.ts';
 
 type Sought = { readonly head: Head; readonly start: number; readonly timestampMs: number };
 
-const LOOK = { messages: READ_MESSAGES_MAX, bytes: READ_RANGE_BYTES_MAX };
+/** Offsets `from` to `to` − 1, where the message is if the index is exact; it is not before them. */
+type Candidate = { readonly from: number; readonly to: number };
 
 /**
  * The lowest offset from `start` on whose message has this timestamp or a later one, or the head's tail where none has.
@@ -16,17 +17,19 @@ const LOOK = { messages: READ_MESSAGES_MAX, bytes: READ_RANGE_BYTES_MAX };
  */
 export async function findTimestamp(deps: ReadDeps, topic: Topic, sought: Sought, signal: AbortSignal): Promise<number> {
   const { head } = sought;
-  let from = await lowestCandidate(deps, sought, signal);
+  const candidate = await lowestCandidate(deps, sought, signal);
+  let { from } = candidate;
   while (from < head.tail) {
-    const { entries } = await findEntries(deps, topic, { head, from, room: LOOK }, signal);
-    const entry = entries.find((candidate) => candidate.highestTimestampMs >= sought.timestampMs);
+    const messages = from < candidate.to ? candidate.to - from : READ_MESSAGES_MAX;
+    const { entries } = await findEntries(deps, topic, { head, from, room: { messages, bytes: Infinity } }, signal);
+    const entry = entries.find((one) => one.highestTimestampMs >= sought.timestampMs);
     if (entry === undefined) {
-      const last = entries.at(-1);
-      if (last === undefined) return head.tail;
-      from = last.offset + entryCount(last);
+      from = entries.reduce((end, one) => Math.max(end, endOf(one)), from);
       continue;
     }
-    const read = await readFrom(deps, topic, { head, from: Math.max(from, entry.offset), room: LOOK, whole: true }, signal);
+    from = Math.max(from, entry.offset);
+    const room = { messages: endOf(entry) - from, bytes: Infinity };
+    const read = await readFrom(deps, topic, { head, from, room, whole: true }, signal);
     const offset = await firstAtOrAfter(deps, read.slices, sought.timestampMs);
     if (offset !== undefined) return offset;
     from = read.next;
@@ -34,19 +37,26 @@ export async function findTimestamp(deps: ReadDeps, topic: Topic, sought: Sought
   return head.tail;
 }
 
-/** Where the first page begins that may hold it: a page knows the highest timestamp of all messages up to its end. */
-async function lowestCandidate(deps: ReadDeps, { head, start, timestampMs }: Sought, signal: AbortSignal): Promise<number> {
-  if (timestampMs > head.spilledTimestampMs) return Math.max(start, head.spilled);
+const endOf = (entry: Entry): number => entry.offset + entryCount(entry);
+
+/** By halves: a page knows the highest timestamp of all messages up to its end. */
+async function lowestCandidate(deps: ReadDeps, { head, start, timestampMs }: Sought, signal: AbortSignal): Promise<Candidate> {
+  if (timestampMs > head.spilledTimestampMs) return { from: Math.max(start, head.spilled), to: head.tail };
   let low = start;
   let high = head.spilled;
+  let to = head.spilled;
   for (let step = 0; step < TIMESTAMP_STEPS_MAX && low < high; step += 1) {
     const page = await readPageAt(deps.table, head, low + Math.floor((high - low) / 2), signal);
     // A hole: looking on from here meets it, and knows what to do.
-    if (page === undefined) return low;
-    if (page.highestTimestampMs >= timestampMs) high = page.first;
-    else low = page.next;
+    if (page === undefined) break;
+    if (page.highestTimestampMs >= timestampMs) {
+      high = page.first;
+      to = page.next;
+    } else {
+      low = page.next;
+    }
   }
-  return low;
+  return { from: low, to };
 }
 
 /** Inside a batch every message is looked at. */
