@@ -1,0 +1,33 @@
+import { withCommas } from './progress.ts';
+
+export type Phase = { readonly rows: number; readonly bytes: number; readonly requests: number; readonly seconds: number };
+export type Summary = {
+  readonly publish: Phase;
+  readonly read: Phase;
+  readonly keys: number;
+  readonly segments: number;
+  /** Absent where nobody counts them. */
+  readonly objects?: number;
+};
+
+const HEADINGS = ['', 'rows', 'MiB', 'requests', 'seconds', 'rows/s'] as const;
+const MEBIBYTE = 1_048_576;
+const GAP = '   ';
+
+/** The table that people see at the end. Bytes are those of the values (publish), and of the answers (read). */
+export function formatSummary({ publish, read, keys, segments, objects }: Summary): string {
+  const rows = [[...HEADINGS], phaseCells('publish', publish), phaseCells('read', read)];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+  const lines = rows.map((cells) => cells.map((cell, column) => pad(cell, column, widths[column] ?? 0)).join(GAP));
+  const counts = [`${keys} keys`, `${segments} segments`, ...(objects === undefined ? [] : [`${withCommas(objects)} objects`])];
+  return [...lines, '', counts.join(', ')].join('\n');
+}
+
+function phaseCells(name: string, { rows, bytes, requests, seconds }: Phase): string[] {
+  const rate = withCommas(Math.round(rows / seconds));
+  return [name, withCommas(rows), (bytes / MEBIBYTE).toFixed(1), withCommas(requests), seconds.toFixed(1), rate];
+}
+
+function pad(cell: string, column: number, width: number): string {
+  return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+}
