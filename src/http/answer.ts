@@ -28,5 +28,8 @@ export function noContent(headers: Readonly<Record<string, string>> = {}): Respo
 
 /** Any body of any type; `headers` may replace the cache rule. */
 export function answer(body: string | Bytes, type: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(body as BodyInit, { status: 200, headers: { 'content-type': type, 'cache-control': NO_STORE, ...NO_SNIFF, ...headers } });
+  return new Response(body as string | Uint8Array<ArrayBuffer>, {
+    status: 200,
+    headers: { 'content-type': type, 'cache-control': NO_STORE, ...NO_SNIFF, ...headers },
+  });
 }

@@ -27,7 +27,7 @@ export function createApp(deps: HttpDependencies): Hono {
 }
 
 function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>> {
-  const waiters = createWaiters();
+  const readers = { ...deps, waiters: createWaiters() };
   return {
     livez,
     readyz: createReadyz(deps),
@@ -40,10 +40,10 @@ function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>
     deleteTopic: createDeleteTopic(deps),
     publishMessages: createPublishMessages(deps),
     publishMessage: createPublishMessage(deps),
-    readTopic: createReadTopic(deps, waiters),
+    readTopic: createReadTopic(readers),
     listSegments: createListSegments(deps),
     getSegment: createGetSegment(deps),
-    readSegment: createReadSegment(deps, waiters),
+    readSegment: createReadSegment(readers),
   };
 }
 

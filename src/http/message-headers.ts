@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { invalid } from '../model/errors.ts';
 import { HEADERS_MAX } from '../model/limits.ts';
 import { type Header, KIND_HEADER, type Message } from '../model/message.ts';
+import { requireAsciiHeaders } from './function-environment.ts';
 import { nodeEnvironment } from './node-environment.ts';
 
 const PREFIX = 'kelp-header-';
@@ -12,6 +13,7 @@ const TRACE = 'traceparent';
  * the lines: Node's server has, the web's Headers join equal names with a comma.
  */
 export function messageHeadersOf(context: Context): Header[] {
+  requireAsciiHeaders(context);
   const lines = nodeEnvironment(context)?.incoming.rawHeaders ?? [...context.req.raw.headers].flat();
   const headers: Header[] = [];
   for (let index = 0; index + 1 < lines.length; index += 2) {

@@ -73,7 +73,6 @@ const CODE_OF_KIND: Readonly<Record<ErrorKind, ProblemCode>> = {
 /** The same for single codes. A conflict of the table is a hot head: it was surely not applied, and may be asked again. */
 const CODE_OF_CODE: Readonly<Record<string, ProblemCode>> = {
   'table-conflict': 'throttled',
-  'topic-exists-differently': 'exists-differently',
 };
 
 /** Whose throttling it is, where the error itself doesn't say. */

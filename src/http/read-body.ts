@@ -4,6 +4,7 @@ import { invalid, KelpError } from '../model/errors.ts';
 import type { Bytes } from '../model/message.ts';
 import { cancelled } from './deadline.ts';
 import { sendContinue } from './expect-continue.ts';
+import { requireEventBody } from './function-environment.ts';
 import { nodeEnvironment } from './node-environment.ts';
 import { parseInteger } from './query.ts';
 
@@ -20,6 +21,7 @@ export type BodyReading = {
  */
 export async function readBody(context: Context, reading: BodyReading): Promise<Bytes> {
   reading.signal.throwIfAborted();
+  requireEventBody(context);
   const declared = context.req.header('content-length');
   if (declared !== undefined && (parseInteger(declared) ?? Infinity) > reading.bytesMax) throw tooLarge(reading.bytesMax);
   const node = nodeEnvironment(context);

@@ -7,6 +7,7 @@ import { createBodyBudget } from './body-budget.ts';
 import type { Handler } from './call.ts';
 import { startDeadline, timedOut } from './deadline.ts';
 import type { HttpDependencies } from './dependencies.ts';
+import { functionEnvironment } from './function-environment.ts';
 import { nodeEnvironment } from './node-environment.ts';
 import { isOddPath } from './paths.ts';
 import { type Problem, problemOf, problemResponse } from './problem.ts';
@@ -77,7 +78,8 @@ export function createServe(deps: HttpDependencies): Serve {
 /** The target as the client wrote it, where the runtime still has it. */
 function targetOf(context: Context): string {
   const { raw } = context.req;
-  return nodeEnvironment(context)?.incoming.url ?? raw.url.slice(raw.url.indexOf('/', raw.url.indexOf('//') + 2));
+  const own = nodeEnvironment(context)?.incoming.url ?? functionEnvironment(context.env)?.event.rawPath;
+  return own ?? raw.url.slice(raw.url.indexOf('/', raw.url.indexOf('//') + 2));
 }
 
 /** Headers that go with a problem. */
@@ -116,6 +118,8 @@ function report({ telemetry }: HttpDependencies, fault: { route: ServedRoute; pr
     status: problem.status,
     code: own ? error.code : 'internal',
     error: error instanceof Error && !own ? (error.stack ?? error.message) : String(error),
-    ...(own && error.cause !== undefined ? { cause: String(error.cause) } : {}),
+    ...(own && error.cause !== undefined
+      ? { cause: error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : typeof error.cause }
+      : {}),
   });
 }

@@ -1,11 +1,15 @@
 import { KelpError } from '../model/errors.ts';
 import { WAITERS_MAX } from '../model/limits.ts';
+import type { HttpDependencies } from './dependencies.ts';
 
 /** Counts readers that wait: each keeps a connection and some memory for as long as it likes. */
 export type Waiters = {
   /** Takes a place, or throws `throttled`; the returned function gives it back, once. */
   enter(): () => void;
 };
+
+/** What handlers need that let their callers wait. */
+export type ReaderDependencies = HttpDependencies & { readonly waiters: Waiters };
 
 export function createWaiters(waitersMax: number = WAITERS_MAX): Waiters {
   let waiting = 0;

@@ -58,6 +58,8 @@ export const GROUP_BYTES_MAX = 4_194_304;
 export const GROUPS_IN_FLIGHT_MAX = 4;
 /** How long a gathering group waits behind slow ones before it starts all the same. */
 export const GROUP_LINGER_MS = 20;
+/** How long a group's commits keep the next groups back: longer, only a throttled segment takes, and its neighbours must not wait. */
+export const GROUP_SLOT_MS_MAX = 1_000;
 /** Bytes of publishes that a broker holds un-acked; above it, 503. */
 export const QUEUE_BYTES_MAX = 67_108_864;
 
@@ -99,7 +101,7 @@ export const DUPLICATE_PAGES_MAX = 8;
 export const MOVES_MAX = 16;
 /** Uploads of one object, each under a key of its own. */
 export const PUT_ATTEMPTS_MAX = 8;
-/** A commit that has no deadline of its own. */
+/** One group: its PUT, and its commits with all their attempts. It ends earlier with the last caller that waits for it. */
 export const COMMIT_MS_MAX = 30_000;
 /** One spill, in the background. */
 export const SPILL_MS_MAX = 15_000;
@@ -180,3 +182,5 @@ export const SEGMENTS_LIST_PAGE = 500;
 export const WAIT_MARGIN_MS = 250;
 /** What a stream reads at a time, and so holds for a reader who is slow. */
 export const STREAM_PAGE_BYTES_MAX = 1_048_576;
+/** A header's name or a JSON Pointer of a topic's partition key: part of the topic item. */
+export const KEY_PLACE_BYTES_MAX = 256;

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import {
+  IDEMPOTENCY_KEY_BYTES_MAX,
+  KEY_BYTES_MAX,
+  READ_BYTES_DEFAULT,
+  READ_BYTES_MAX,
+  READ_MESSAGES_DEFAULT,
+  READ_MESSAGES_MAX,
+  TIMEOUT_MS_DEFAULT,
+  TIMEOUT_MS_MAX,
+  TIMESTAMP_MS_MAX,
+  TOPICS_LIST_DEFAULT,
+  TOPICS_LIST_MAX,
+  WAIT_MS_MAX,
+} from '../model/limits.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
+import type { Operation } from './paths.ts';
+import * as schemas from './schemas.ts';
+
+/** A body in each of its types: JSON by a schema, anything else as it is. */
+export type Content = Readonly<Record<string, z.ZodType | 'text' | 'binary'>>;
+
+export type Parameter = {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly schema: z.ZodType;
+  readonly description?: string;
+};
+
+export type OperationDocument = {
+  readonly summary: string;
+  readonly parameters?: readonly Parameter[];
+  readonly body?: Content;
+  /** Successful answers by status. */
+  readonly answers: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
+  /** Statuses of problems, besides those that everything behind the token has. */
+  readonly problems?: readonly number[];
+};
+
+/** A bad request, no token, the deadline, too much at a time, a fault, a store that is down. */
+export const COMMON_PROBLEMS = [400, 401, 408, 429, 500, 503] as const;
+
+const topic: Parameter = { name: 'topic', in: 'path', schema: schemas.TopicName };
+const segment: Parameter = { name: 'segment', in: 'path', schema: schemas.SegmentId };
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const timeout: Parameter = {
+  name: 'Kelp-Timeout-Ms',
+  in: 'header',
+  schema: z.int().min(1).max(TIMEOUT_MS_MAX).default(TIMEOUT_MS_DEFAULT),
+  description: 'How long the caller waits, in milliseconds.',
+};
+
+const publishing: readonly Parameter[] = [
+  topic,
+  timeout,
+  { name: 'Content-Encoding', in: 'header', schema: z.enum(['gzip', 'zstd', 'identity']) },
+  { name: 'Kelp-Segment', in: 'header', schema: schemas.SegmentId, description: 'All messages lie in this segment.' },
+  {
+    name: 'Kelp-Producer-Id',
+    in: 'header',
+    schema: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
+    description: 'With Epoch, Sequence and Kelp-Segment.',
+  },
+  { name: 'Kelp-Producer-Epoch', in: 'header', schema: count },
+  {
+    name: 'Kelp-Producer-Sequence',
+    in: 'header',
+    schema: count,
+    description: "Of the first message, in this producer's count for this segment.",
+  },
+  { name: 'Kelp-Match-Tail', in: 'header', schema: count, description: "Stored only if the segment's tail is this offset." },
+  { name: 'Idempotency-Key', in: 'header', schema: z.string().min(1).max(IDEMPOTENCY_KEY_BYTES_MAX) },
+  { name: 'traceparent', in: 'header', schema: z.string(), description: 'Kept as a header of the messages.' },
+];
+const publishProblems = [404, 409, 410, 412, 413, 415, 422, 504];
+
+const reading: readonly Parameter[] = [
+  { name: 'limit', in: 'query', schema: z.int().min(1).max(READ_MESSAGES_MAX).default(READ_MESSAGES_DEFAULT) },
+  { name: 'maxBytes', in: 'query', schema: z.int().min(1).max(READ_BYTES_MAX).default(READ_BYTES_DEFAULT) },
+  { name: 'waitMs', in: 'query', schema: z.int().min(0).max(WAIT_MS_MAX).default(0), description: 'How long to wait at the tail.' },
+  { name: 'Last-Event-ID', in: 'header', schema: z.string(), description: 'Server-sent events only: the position to go on from.' },
+  timeout,
+];
+const readProblems = [404, 406, 410];
+const STREAM_OVER = { description: 'Server-sent events only: the segment is sealed and was read to the end.' };
+
+export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>> = {
+  livez: {
+    summary: 'Whether the process answers.',
+    answers: { 200: { description: 'It does.', content: { [JSON_MEDIA]: schemas.Status } } },
+  },
+  readyz: {
+    summary: 'Whether both stores take a write and give it back.',
+    answers: { 200: { description: 'They do.', content: { [JSON_MEDIA]: schemas.Status } } },
+  },
+  metrics: {
+    summary: 'Metrics in Prometheus text.',
+    answers: { 200: { description: 'The metrics.', content: { [PROMETHEUS_MEDIA]: 'text' } } },
+    problems: [406],
+  },
+  openapi: {
+    summary: 'This document.',
+    answers: { 200: { description: 'OpenAPI 3.1.', content: { [JSON_MEDIA]: z.looseObject({ openapi: z.string() }) } } },
+    problems: [406],
+  },
+  about: {
+    summary: 'Version, formats and limits of this endpoint.',
+    answers: { 200: { description: 'What it can do.', content: { [JSON_MEDIA]: schemas.About } } },
+    problems: [406],
+  },
+  listTopics: {
+    summary: 'Topics in order of their names.',
+    parameters: [
+      { name: 'limit', in: 'query', schema: z.int().min(1).max(TOPICS_LIST_MAX).default(TOPICS_LIST_DEFAULT) },
+      { name: 'after', in: 'query', schema: schemas.TopicName, description: 'The `next` of the page before.' },
+      timeout,
+    ],
+    answers: { 200: { description: 'A page.', content: { [JSON_MEDIA]: schemas.TopicsPage } } },
+    problems: [406],
+  },
+  createTopic: {
+    summary: 'Makes a topic, or finds it made.',
+    parameters: [topic, timeout],
+    body: { [JSON_MEDIA]: schemas.TopicSettings },
+    answers: {
+      200: { description: 'It was there with the same settings.', content: { [JSON_MEDIA]: schemas.Topic } },
+      201: { description: 'It was made.', content: { [JSON_MEDIA]: schemas.Topic } },
+    },
+    problems: [409, 413, 415, 504],
+  },
+  getTopic: {
+    summary: 'One topic.',
+    parameters: [topic, timeout],
+    answers: { 200: { description: 'The topic.', content: { [JSON_MEDIA]: schemas.Topic } } },
+    problems: [404, 406],
+  },
+  deleteTopic: {
+    summary: 'Deletes a topic. Its name is free at once.',
+    parameters: [topic, timeout],
+    answers: { 204: { description: 'Nothing can be published or read under this name any more.' } },
+    problems: [404, 504],
+  },
+  publishMessages: {
+    summary: 'Stores messages, and answers once they are durable.',
+    parameters: publishing,
+    body: { [JSON_MEDIA]: schemas.Envelope, [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary' },
+    answers: {
+      200: { description: 'A result for each message, or for each batch.', content: { [JSON_MEDIA]: schemas.Results } },
+      207: {
+        description: 'Some segments failed: a problem in place of each failed result.',
+        content: { [JSON_MEDIA]: schemas.PartialResults },
+      },
+    },
+    problems: publishProblems,
+  },
+  publishMessage: {
+    summary: 'Stores one message: the body is its value.',
+    parameters: [
+      ...publishing,
+      { name: 'key', in: 'query', schema: z.string().max(KEY_BYTES_MAX) },
+      { name: 'Kelp-Key', in: 'header', schema: z.string().max(KEY_BYTES_MAX), description: 'In place of ?key=, in printable ASCII.' },
+    ],
+    body: { '*/*': 'binary' },
+    answers: { 200: { description: 'Where the message is.', content: { [JSON_MEDIA]: schemas.Placed } } },
+    problems: publishProblems,
+  },
+  readTopic: {
+    summary: 'Messages of all segments, each key in order.',
+    parameters: [
+      topic,
+      {
+        name: 'cursor',
+        in: 'query',
+        schema: z.string().default('earliest'),
+        description: 'earliest, latest, timestamp:<ms>, or the cursor of a page.',
+      },
+      ...reading,
+    ],
+    answers: {
+      200: {
+        description: 'A page, or a stream.',
+        content: { [JSON_MEDIA]: schemas.TopicPage, [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary', [SSE_MEDIA]: 'text' },
+      },
+    },
+    problems: readProblems,
+  },
+  listSegments: {
+    summary: 'Segments of a topic, sealed ones too.',
+    parameters: [topic, timeout],
+    answers: { 200: { description: 'The segments.', content: { [JSON_MEDIA]: schemas.Segments } } },
+    problems: [404, 406],
+  },
+  getSegment: {
+    summary: 'One segment.',
+    parameters: [topic, segment, timeout],
+    answers: { 200: { description: 'The segment.', content: { [JSON_MEDIA]: schemas.Segment } } },
+    problems: [404, 406, 410],
+  },
+  readSegment: {
+    summary: 'Messages of one segment, in order.',
+    parameters: [
+      topic,
+      segment,
+      { name: 'offset', in: 'query', schema: count },
+      {
+        name: 'timestamp',
+        in: 'query',
+        schema: z.int().min(0).max(TIMESTAMP_MS_MAX),
+        description: 'From the lowest offset with this time or a later one.',
+      },
+      { name: 'from', in: 'query', schema: z.enum(['earliest', 'latest']).default('earliest') },
+      ...reading,
+    ],
+    answers: {
+      200: {
+        description: 'A page, or a stream.',
+        content: { [JSON_MEDIA]: schemas.SegmentPage, [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary', [SSE_MEDIA]: 'text' },
+      },
+      204: STREAM_OVER,
+    },
+    problems: [...readProblems, 416],
+  },
+};

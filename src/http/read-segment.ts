@@ -1,0 +1,71 @@
+import type { Consumer, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
+import type { SegmentId } from '../model/ids.ts';
+import { answer, JSON_TYPE } from './answer.ts';
+import type { Call, Handler } from './call.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, SSE_MEDIA } from './media-type.ts';
+import { joinBatches } from './batch-bytes.ts';
+import { jsonPage, linesPage, messagesOf, successorsText } from './page-bytes.ts';
+import { parseQuery } from './query.ts';
+import { readBoundsOf, readFromOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
+import { streamSegment } from './stream-segment.ts';
+import { whileWaiting } from './wait.ts';
+import type { ReaderDependencies } from './waiters.ts';
+import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
+
+type Format = typeof JSON_MEDIA | typeof NDJSON_MEDIA | typeof BATCH_MEDIA;
+type Wanted = { readonly segment: SegmentId; readonly from: ReadFrom } & ReadBounds;
+
+/** A page below the tail is what it is for ever: ids of segments are never used again. */
+const HISTORY = { 'cache-control': 'private, max-age=86400, immutable', vary: 'Accept, Authorization' } as const;
+
+export function createReadSegment(deps: ReaderDependencies): Handler {
+  return async (call) => {
+    const format = negotiate(call.context, [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, SSE_MEDIA]);
+    const segment = segmentIdOf(call);
+    const query = parseQuery(call.context.req.url, SEGMENT_READ_PARAMETERS);
+    const wanted = { segment, from: readFromOf(query), ...readBoundsOf(call, query, deps.limits) };
+    if (format === SSE_MEDIA) return streamSegment(deps, call, wanted);
+    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA });
+    return pageAnswer(deps.consumer, page, { format, isHistory: isHistory(wanted.from, page) });
+  };
+}
+
+function readPage(deps: ReaderDependencies, call: Call, wanted: Wanted): Promise<SegmentPage> {
+  const { topics, consumer } = deps;
+  return withTopic(call, { topics, stale: STALE_FOR_READS }, (topic) =>
+    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) =>
+      consumer.readSegment(topic, { ...wanted, waitMs }, signal),
+    ),
+  );
+}
+
+const isHistory = (from: ReadFrom, page: SegmentPage): boolean =>
+  typeof from === 'object' && 'offset' in from && page.nextOffset < page.tail;
+
+async function pageAnswer(
+  consumer: Consumer,
+  page: SegmentPage,
+  how: { readonly format: Format; readonly isHistory: boolean },
+): Promise<Response> {
+  const { format } = how;
+  const cache = how.isHistory ? HISTORY : {};
+  if (format === BATCH_MEDIA) {
+    const offset = page.slices[0]?.from ?? page.nextOffset;
+    return answer(joinBatches(page.slices), BATCH_MEDIA, { ...cache, ...headersOf(page), 'kelp-offset': String(offset) });
+  }
+  const messages = await messagesOf(consumer, page.slices, false);
+  if (format === NDJSON_MEDIA) return answer(linesPage(messages), NDJSON_MEDIA, { ...cache, ...headersOf(page) });
+  const { nextOffset, tail, sealed, successors } = page;
+  const rest = `"nextOffset":${nextOffset},"tail":${tail},"sealed":${sealed},"successors":${successorsText(successors)}}`;
+  return answer(jsonPage(messages, rest), JSON_TYPE, cache);
+}
+
+/** What stands around the messages in JSON, for formats in which nothing can. */
+function headersOf({ nextOffset, tail, sealed, successors }: SegmentPage): Record<string, string> {
+  return {
+    'kelp-next-offset': String(nextOffset),
+    'kelp-tail': String(tail),
+    'kelp-sealed': String(sealed),
+    'kelp-successors': successors.map(({ segment, lo, hi }) => `${segment}:${lo}-${hi}`).join(','),
+  };
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { HEADERS_MAX, PARTITIONS, REQUEST_MESSAGES_MAX, SEGMENTS_AT_CREATION_MAX, TIMESTAMP_MS_MAX } from '../model/limits.ts';
+
+// What PROTOCOL.md says about JSON, for machines: openapi.json is made of it, and every answer of the HTTP tests is held
+// against it. The product itself doesn't import it: requests are parsed by hand, byte-exact and fast.
+
+const Integer = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const Base64 = z.base64();
+
+export const TopicName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,127}$/);
+export const SegmentId = z.string().regex(/^s[0-9a-z]{7}$/);
+const Partition = z
+  .int()
+  .min(0)
+  .max(PARTITIONS - 1);
+const Offset = Integer;
+
+export const Problem = z
+  .looseObject({
+    type: z.string().regex(/^urn:kelp:problem:[a-z0-9-]+$/),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    code: z.string().regex(/^[a-z0-9-]+$/),
+    retryable: z.boolean(),
+    indefinite: z.boolean(),
+    detail: z.string(),
+    field: z.string().optional(),
+    line: z.int().min(1).optional(),
+    retryAfterMs: z.number().min(0).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457. `code` is what to branch on; the table of codes is in PROTOCOL.md.' });
+
+export const PartitionKey = z
+  .union([z.literal('key'), z.strictObject({ header: z.string() }), z.strictObject({ pointer: z.string() })])
+  .meta({ id: 'PartitionKey', description: "Where a message's key is: in `key`, in a header, or at a JSON Pointer in its value." });
+
+export const TopicSettings = z
+  .strictObject({ partitionKey: PartitionKey, segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX).optional() })
+  .meta({ id: 'TopicSettings' });
+
+export const Topic = z
+  .strictObject({
+    topic: TopicName,
+    id: z.string().regex(/^[a-z][0-9a-z]{15}$/),
+    partitionKey: PartitionKey,
+    segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX),
+    createdMs: Integer,
+  })
+  .meta({ id: 'Topic' });
+
+export const TopicsPage = z.strictObject({ topics: z.array(Topic), next: TopicName.optional() }).meta({ id: 'TopicsPage' });
+
+export const SegmentRange = z.strictObject({ segment: SegmentId, lo: Partition, hi: Partition }).meta({ id: 'SegmentRange' });
+
+export const Segment = z
+  .strictObject({
+    segment: SegmentId,
+    state: z.enum(['pending', 'open', 'sealed']),
+    lo: Partition,
+    hi: Partition,
+    start: Offset,
+    tail: Offset,
+    predecessors: z.array(SegmentId),
+    successors: z.array(SegmentId),
+  })
+  .meta({ id: 'Segment' });
+
+export const Segments = z.strictObject({ segments: z.array(Segment) }).meta({ id: 'Segments' });
+
+export const HeaderValue = z.union([z.string(), z.strictObject({ bytes: Base64 }), z.null()]).meta({ id: 'HeaderValue' });
+export const Headers = z.array(z.tuple([z.string(), HeaderValue])).meta({ id: 'Headers' });
+export const Json = z
+  .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())])
+  .meta({ id: 'Json', description: 'Any JSON; kept as the very text that was sent.' });
+const Timestamp = z.int().min(0).max(TIMESTAMP_MS_MAX);
+
+/** Exactly one of the payload's four forms; as a union, so that a generated client can't build two. */
+const payloads = (shape: z.core.$ZodLooseShape): readonly [z.ZodObject, z.ZodObject, z.ZodObject, z.ZodObject] => [
+  z.strictObject({ ...shape, value: Json }),
+  z.strictObject({ ...shape, text: z.string() }),
+  z.strictObject({ ...shape, bytes: Base64 }),
+  z.strictObject({ ...shape, tombstone: z.literal(true) }),
+];
+
+export const NewMessage = z
+  .union(
+    payloads({
+      key: z.string().optional(),
+      headers: z.union([Headers.max(HEADERS_MAX), z.record(z.string(), HeaderValue)]).optional(),
+      timestamp: Timestamp.optional(),
+    }),
+  )
+  .meta({ id: 'NewMessage' });
+
+export const Envelope = z.strictObject({ messages: z.array(NewMessage).min(1).max(REQUEST_MESSAGES_MAX) }).meta({ id: 'Envelope' });
+
+const stored = (shape: Record<string, z.ZodType>) =>
+  z.union([
+    ...payloads({ ...shape, offset: Offset, partition: Partition, key: z.string(), headers: Headers, timestamp: Timestamp }),
+    ...payloads({ ...shape, offset: Offset, partition: Partition, keyBytes: Base64, headers: Headers, timestamp: Timestamp }),
+  ]);
+
+export const Message = stored({}).meta({ id: 'Message' });
+export const TopicMessage = stored({ segment: SegmentId }).meta({ id: 'TopicMessage' });
+
+export const SegmentPage = z
+  .strictObject({
+    messages: z.array(Message),
+    nextOffset: Offset,
+    tail: Offset,
+    sealed: z.boolean(),
+    successors: z.array(SegmentRange),
+  })
+  .meta({ id: 'SegmentPage' });
+
+export const TopicPage = z.strictObject({ messages: z.array(TopicMessage), cursor: z.string() }).meta({ id: 'TopicPage' });
+
+export const Placed = z
+  .strictObject({
+    segment: SegmentId,
+    offset: Offset.nullable(),
+    count: z.int().min(1).optional(),
+    duplicate: z.literal(true).optional(),
+  })
+  .meta({
+    id: 'Placed',
+    description: 'Where a message is, or where a batch of `count` begins. `offset` null: stored too long ago to say.',
+  });
+
+export const Results = z.strictObject({ results: z.array(Placed).min(1) }).meta({ id: 'Results' });
+export const PartialResults = z.strictObject({ results: z.array(z.union([Placed, Problem])).min(2) }).meta({ id: 'PartialResults' });
+
+export const Status = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Status' });
+
+const Limit = z.int().min(1);
+export const About = z
+  .strictObject({
+    name: z.literal('kelp'),
+    version: z.string(),
+    formats: z.strictObject({ publish: z.array(z.string()), read: z.array(z.string()), encodings: z.array(z.string()) }),
+    limits: z.strictObject({
+      requestBytes: Limit,
+      requestMessages: Limit,
+      messageBytes: Limit,
+      keyBytes: Limit,
+      headers: Limit,
+      headersBytes: Limit,
+      jsonDepth: Limit,
+      segmentsAtCreation: Limit,
+      readMessages: Limit,
+      readBytes: Limit,
+      waitMs: Limit,
+      timeoutMs: Limit,
+    }),
+  })
+  .meta({ id: 'About' });

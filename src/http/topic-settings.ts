@@ -1,0 +1,94 @@
+import { parsePointer } from '../format/json-pointer.ts';
+import {
+  endJson,
+  firstMember,
+  type JsonReader,
+  memberField,
+  nameText,
+  nextKind,
+  nextMember,
+  readJson,
+  readSlice,
+  readString,
+  repeatedMember,
+} from '../format/json-reader.ts';
+import { invalid, type KelpError } from '../model/errors.ts';
+import { KEY_PLACE_BYTES_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
+import { type Bytes, KIND_HEADER } from '../model/message.ts';
+import type { PartitionKey, TopicSettings } from '../model/topic.ts';
+import { parseInteger } from './query.ts';
+
+const PLACES = '"key", {"header": name} or {"pointer": pointer}';
+
+const text = new TextDecoder();
+const wrong = (field: string, message: string): KelpError => invalid('invalid-settings', field, message);
+
+/**
+ * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments"}`. Errors `invalid-json`,
+ * `invalid-settings`, `invalid-pointer`, naming the member.
+ */
+export function parseTopicSettings(body: Bytes): TopicSettings {
+  const reader = readJson(body);
+  let partitionKey: PartitionKey | undefined;
+  let segments = 1;
+  if (nextKind(reader) !== 'object') throw wrong('', 'the body is an object');
+  forEachMember(reader, (name) => {
+    if (name === 'partitionKey') partitionKey = readPartitionKey(reader);
+    else if (name === 'segments') segments = readSegments(reader);
+    else throw wrong(memberField(reader), 'no such member; there are partitionKey and segments');
+  });
+  endJson(reader);
+  if (partitionKey === undefined) throw wrong('partitionKey', `where a message has its key: ${PLACES}`);
+  return { partitionKey, segments };
+}
+
+/** `visit` reads the member's value. */
+function forEachMember(reader: JsonReader, visit: (name: string) => void): void {
+  const seen = new Set<string>();
+  for (let more = firstMember(reader); more; more = nextMember(reader)) {
+    const name = nameText(reader);
+    if (seen.has(name)) throw repeatedMember(reader);
+    seen.add(name);
+    visit(name);
+  }
+}
+
+function readSegments(reader: JsonReader): number {
+  const value = parseInteger(text.decode(readSlice(reader)));
+  if (value === undefined || value < 1 || value > SEGMENTS_AT_CREATION_MAX) {
+    throw wrong('segments', `an integer from 1 to ${SEGMENTS_AT_CREATION_MAX}`);
+  }
+  return value;
+}
+
+function readPartitionKey(reader: JsonReader): PartitionKey {
+  const kind = nextKind(reader);
+  if (kind === 'string' && text.decode(readString(reader)) === 'key') return 'key';
+  if (kind !== 'object') throw wrong('partitionKey', PLACES);
+  const found: PartitionKey[] = [];
+  forEachMember(reader, (name) => {
+    if (name === 'header') found.push({ header: checkHeader(readText(reader, 'partitionKey.header')) });
+    else if (name === 'pointer') found.push({ pointer: checkPointer(readText(reader, 'partitionKey.pointer')) });
+    else throw wrong('partitionKey', 'no such member; there are header and pointer');
+  });
+  const [place] = found;
+  if (place === undefined || found.length > 1) throw wrong('partitionKey', 'one of header and pointer');
+  return place;
+}
+
+function readText(reader: JsonReader, field: string): string {
+  if (nextKind(reader) !== 'string') throw wrong(field, 'a string');
+  const bytes = readString(reader);
+  if (bytes.length > KEY_PLACE_BYTES_MAX) throw wrong(field, `at most ${KEY_PLACE_BYTES_MAX} bytes`);
+  return text.decode(bytes);
+}
+
+function checkHeader(name: string): string {
+  if (name === KIND_HEADER) throw wrong('partitionKey.header', `${KIND_HEADER} is set by Kelp alone`);
+  return name;
+}
+
+function checkPointer(pointer: string): string {
+  parsePointer(pointer);
+  return pointer;
+}

@@ -1,0 +1,60 @@
+import { invalid } from '../model/errors.ts';
+import { isTopicName } from '../model/ids.ts';
+import { TOPICS_LIST_DEFAULT, TOPICS_LIST_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import { jsonText, noContent, okJson } from './answer.ts';
+import type { Handler } from './call.ts';
+import type { HttpDependencies } from './dependencies.ts';
+import { JSON_MEDIA, negotiate, requireJson } from './media-type.ts';
+import { bodyOf } from './publish-body.ts';
+import { integerParameter, parseQuery } from './query.ts';
+import { parseTopicSettings } from './topic-settings.ts';
+import { topicNameOf } from './with-topic.ts';
+
+export function createListTopics({ topics }: HttpDependencies): Handler {
+  return async ({ context, signal }) => {
+    negotiate(context, [JSON_MEDIA]);
+    const query = parseQuery(context.req.url, ['limit', 'after']);
+    const limit = integerParameter(query, 'limit', { min: 1, max: TOPICS_LIST_MAX }) ?? TOPICS_LIST_DEFAULT;
+    const after = query.get('after');
+    if (after !== undefined && !isTopicName(after))
+      throw invalid('invalid-after', 'after', 'the name of a topic, of today or of yesterday');
+    const page = await topics.list({ limit, ...(after === undefined ? {} : { after }) }, signal);
+    return okJson({ topics: page.topics.map(documentOf), ...(page.next === undefined ? {} : { next: page.next }) });
+  };
+}
+
+export function createCreateTopic(deps: HttpDependencies): Handler {
+  return async (call) => {
+    const name = topicNameOf(call);
+    requireJson(call.context.req.header('content-type'));
+    const settings = parseTopicSettings(await bodyOf(deps, call));
+    const { topic, created } = await deps.topics.create(name, settings, call.signal);
+    return jsonText(created ? 201 : 200, JSON.stringify(documentOf(topic)));
+  };
+}
+
+export function createGetTopic({ topics }: HttpDependencies): Handler {
+  return async (call) => {
+    const name = topicNameOf(call);
+    negotiate(call.context, [JSON_MEDIA]);
+    parseQuery(call.context.req.url, []);
+    return okJson(documentOf(await topics.resolve(name, { fresh: true }, call.signal)));
+  };
+}
+
+export function createDeleteTopic({ topics }: HttpDependencies): Handler {
+  return async (call) => {
+    await topics.delete(topicNameOf(call), call.signal);
+    return noContent();
+  };
+}
+
+/** What is promised about a topic; versions, changes and open ranges are the engine's own. */
+const documentOf = ({ name, id, settings, createdMs }: Topic): Record<string, unknown> => ({
+  topic: name,
+  id,
+  partitionKey: settings.partitionKey,
+  segments: settings.segments,
+  createdMs,
+});
