@@ -68,6 +68,8 @@ export const TIMEOUT_MS_DEFAULT = 30_000;
 export const TIMEOUT_MS_MAX = 60_000;
 /** One attempt at the table or the store, within the caller's own deadline. */
 export const ATTEMPT_MS_MAX = 5_000;
+/** Attempts of one read of the table or the store: about ten seconds of waits, unless the caller's deadline comes first. */
+export const STORED_READ_ATTEMPTS_MAX = 10;
 export const BACKOFF_MS_MIN = 50;
 export const BACKOFF_MS_MAX = 6_000;
 /** How long a long-poll may wait. */
