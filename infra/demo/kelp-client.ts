@@ -33,8 +33,8 @@ export type KelpClient = {
   /** The body is `{"messages":[…]}` with `count` messages; the answer has an address or a problem for each. */
   publish(body: string, count: number): Promise<(Address | Problem)[]>;
   read(cursor: string): Promise<Page>;
-  /** The sum of each metric over its labels, by name. */
-  metrics(): Promise<ReadonlyMap<string, number>>;
+  /** Of the broker that answers, as Prometheus text. */
+  metrics(): Promise<string>;
 };
 
 type Answer = { readonly ok: boolean; readonly status: number; readonly text: string };
@@ -83,18 +83,8 @@ export function createKelpClient({ url, token, topic, signal }: KelpAddress): Ke
       const text = await expectOk('GET', `${topicUrl}/messages?${query.toString()}`);
       return { ...Page.parse(JSON.parse(text)), bytes: text.length };
     },
-    metrics: async () => sumMetrics(await expectOk('GET', `${url}/metrics`)),
+    metrics: () => expectOk('GET', `${url}/metrics`),
   };
-}
-
-/** Prometheus text. Labels are dropped and what they tell apart is added up. */
-export function sumMetrics(text: string): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const line of text.split('\n')) {
-    const [, name, value] = /^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/.exec(line) ?? [];
-    if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value));
-  }
-  return sums;
 }
 
 function problemOf({ status, text }: Answer): Problem {

@@ -1,13 +1,11 @@
 import type { Flight } from './flights.ts';
 import { createAudit, type Finding } from './audit.ts';
 import type { KelpClient } from './kelp-client.ts';
+import { countOperations } from './operations.ts';
 import { createProgress, type Screen } from './progress.ts';
 import { publishFlights } from './publish-flights.ts';
 import { readBack } from './read-back.ts';
 import type { Phase, Summary } from './summary.ts';
-
-/** What a broker counts each time that it stores an object. */
-const OBJECTS_METRIC = 'kelp_store_puts';
 
 export type DemoRun = {
   readonly client: KelpClient;
@@ -23,15 +21,14 @@ export type DemoResult = { readonly summary: Summary; readonly findings: readonl
 /** Makes the topic, publishes, reads all of it back, checks. The topic stays. */
 export async function runDemo({ client, flights, rows, segments, screen, nowMs, signal }: DemoRun): Promise<DemoResult> {
   await client.createTopic(segments);
-  const objectsBefore = await countObjects(client);
+  const { puts: putsBefore } = countOperations(await client.metrics());
   const audit = createAudit(rows);
   const publish = await timed('publish', async (onProgress) =>
     publishFlights({ client, flights, onSent: audit.sent, onAcknowledged: audit.acknowledged, onProgress, signal }),
   );
-  const objectsAfter = await countObjects(client);
+  const objects = countOperations(await client.metrics()).puts - putsBefore;
   const read = await timed('read   ', async (onProgress) => readBack({ client, rowsMax: rows, onMessage: audit.read, onProgress }));
-  const objects = objectsBefore === undefined || objectsAfter === undefined ? {} : { objects: objectsAfter - objectsBefore };
-  return { summary: { publish, read, keys: audit.keys(), segments: audit.segments(), ...objects }, findings: audit.findings() };
+  return { summary: { publish, read, keys: audit.keys(), segments: audit.segments(), objects }, findings: audit.findings() };
 
   async function timed(what: string, work: (onProgress: (rows: number) => void) => Promise<Omit<Phase, 'seconds'>>): Promise<Phase> {
     const progress = createProgress({ what, total: rows, screen, nowMs });
@@ -40,8 +37,4 @@ export async function runDemo({ client, flights, rows, segments, screen, nowMs, 
     progress.end();
     return { ...done, seconds: (nowMs() - startMs) / 1_000 };
   }
-}
-
-async function countObjects(client: KelpClient): Promise<number | undefined> {
-  return (await client.metrics()).get(OBJECTS_METRIC);
 }

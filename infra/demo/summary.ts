@@ -6,8 +6,8 @@ export type Summary = {
   readonly read: Phase;
   readonly keys: number;
   readonly segments: number;
-  /** Absent where nobody counts them. */
-  readonly objects?: number;
+  /** Objects that the broker has stored meanwhile. */
+  readonly objects: number;
 };
 
 const HEADINGS = ['', 'rows', 'MiB', 'requests', 'seconds', 'rows/s'] as const;
@@ -19,8 +19,7 @@ export function formatSummary({ publish, read, keys, segments, objects }: Summar
   const rows = [[...HEADINGS], phaseCells('publish', publish), phaseCells('read', read)];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
   const lines = rows.map((cells) => cells.map((cell, column) => pad(cell, column, widths[column] ?? 0)).join(GAP));
-  const counts = [`${keys} keys`, `${segments} segments`, ...(objects === undefined ? [] : [`${withCommas(objects)} objects`])];
-  return [...lines, '', counts.join(', ')].join('\n');
+  return [...lines, '', `${keys} keys, ${segments} segments, ${withCommas(objects)} objects`].join('\n');
 }
 
 function phaseCells(name: string, { rows, bytes, requests, seconds }: Phase): string[] {

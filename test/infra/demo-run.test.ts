@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../infra/demo/audit.ts';
 import { loadFlights, type Flight } from '../../infra/demo/flights.ts';
-import { type KelpClient, type Page, sumMetrics } from '../../infra/demo/kelp-client.ts';
+import type { KelpClient, Page } from '../../infra/demo/kelp-client.ts';
+import { countOperations } from '../../infra/demo/operations.ts';
 import { publishFlights } from '../../infra/demo/publish-flights.ts';
 import { runDemo, type DemoResult } from '../../infra/demo/run-demo.ts';
 import { formatSummary } from '../../infra/demo/summary.ts';
@@ -11,6 +12,7 @@ type Stored = Page['messages'][number];
 type Log = { readonly messages: Stored[]; readonly client: KelpClient };
 
 const PAGE = 700;
+const METRIC = 'kelp_store_operation_duration_seconds_count';
 const { signal } = new AbortController();
 
 /** A log of one segment in memory that stores the last request first, so that only lanes keep a key's order. */
@@ -34,7 +36,7 @@ function createLog(change: (messages: Stored[]) => Stored[] = (messages) => mess
   const client: KelpClient = {
     createTopic: () => Promise.resolve(),
     deleteTopic: () => Promise.resolve(),
-    metrics: () => Promise.resolve(new Map([['kelp_store_puts', requests]])),
+    metrics: () => Promise.resolve(`${METRIC}{operation="put",outcome="ok"} ${requests}`),
     publish(body) {
       requests += 1;
       if (waiting.length === 0) setImmediate(storeWaiting);
@@ -119,9 +121,18 @@ test.each([
   await expect(answers).rejects.toMatchObject({ code: problem.code });
 });
 
-test('metrics are added up over their labels', () => {
-  const text = '# HELP a b\n# TYPE kelp_store_puts counter\nkelp_store_puts{a="1 2",b="}"} 3\nkelp_store_puts{a="2"} 4.5\nother 1e3\n';
-  expect(Object.fromEntries(sumMetrics(text))).toEqual({ kelp_store_puts: 7.5, other: 1000 });
+test('operations are added up over their labels', () => {
+  const samples = [
+    `# TYPE ${METRIC} counter`,
+    `${METRIC}{operation="put",outcome="ok"} 3`,
+    `${METRIC}{operation="put",outcome="store-indefinite"} 1`,
+    `${METRIC}{operation="get",outcome="ok"} 50`,
+    'kelp_table_operation_duration_seconds_count{operation="update",outcome="ok"} 7',
+    'kelp_table_operation_duration_seconds_count{operation="get",outcome="ok"} 1e3',
+    'kelp_table_operation_duration_seconds_sum{operation="get",outcome="ok"} 0.5',
+  ];
+  expect(countOperations(samples.join('\n'))).toEqual({ puts: 4, tableOperations: 1_007 });
+  expect(countOperations('')).toEqual({ puts: 0, tableOperations: 0 });
 });
 
 test('the summary lines up', () => {
