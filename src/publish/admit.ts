@@ -1,16 +1,23 @@
 import { KelpError } from '../model/errors.ts';
 import { QUEUE_BYTES_MAX } from '../model/limits.ts';
+import type { Message } from '../model/message.ts';
 import type { PublishContent } from './request.ts';
 
 /** Bounds what this instance holds un-acked, and knows when it holds nothing. */
 export type Admission = {
-  /** Takes bytes, or throws `unavailable`; the returned function gives them back. */
-  admit(bytes: number): () => void;
+  /** Takes bytes for one user, or throws `unavailable`. */
+  admit(bytes: number): Hold;
   /** Whether anything would be refused now. */
   isFull(): boolean;
   /** Refuses from now on; resolves once everything was given back, or rejects with the signal's reason. */
   stop(signal: AbortSignal): Promise<void>;
 };
+
+/**
+ * Admitted bytes. They are given back when the last user has released them: a group goes on with them when the caller that
+ * brought them has gone.
+ */
+export type Hold = { share(): void; release(): void };
 
 const RETRY_AFTER_MS = 1_000;
 
@@ -29,11 +36,11 @@ export function createAdmission(bytesMax: number = QUEUE_BYTES_MAX): Admission {
       }
       held += bytes;
       admitted += 1;
-      return () => {
+      return createHold(() => {
         held -= bytes;
         admitted -= 1;
         if (admitted === 0) for (const wake of idle) wake();
-      };
+      });
     },
     stop(signal) {
       stopping = true;
@@ -51,10 +58,30 @@ export function createAdmission(bytesMax: number = QUEUE_BYTES_MAX): Admission {
   };
 }
 
+function createHold(giveBack: () => void): Hold {
+  let users = 1;
+  return {
+    share() {
+      users += 1;
+    },
+    release() {
+      users -= 1;
+      if (users === 0) giveBack();
+    },
+  };
+}
+
 /** A bound from above of what the content takes in memory, roughly. */
 export function contentBytes(content: PublishContent): number {
   if (content.kind === 'batches') return content.batches.reduce((sum, batch) => sum + batch.bytes.length, 0);
-  return content.messages.reduce((sum, message) => sum + message.key.length + (message.value?.length ?? 0) + MESSAGE_OVERHEAD_BYTES, 0);
+  return content.messages.reduce((sum, message) => sum + messageBytes(message), 0);
+}
+
+function messageBytes({ key, value, headers }: Message): number {
+  let bytes = key.length + (value?.length ?? 0) + MESSAGE_OVERHEAD_BYTES;
+  for (const header of headers) bytes += header.name.length + (header.value?.length ?? 0) + HEADER_OVERHEAD_BYTES;
+  return bytes;
 }
 
 const MESSAGE_OVERHEAD_BYTES = 100;
+const HEADER_OVERHEAD_BYTES = 50;

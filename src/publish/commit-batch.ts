@@ -9,7 +9,7 @@ import type { SentCommit } from '../protocol/fate.ts';
 import { backoff } from '../state/retry.ts';
 import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
 import { type CommitDeps, findFate } from './find-fate.ts';
-import { judgeMembers, planCommit } from './plan-commit.ts';
+import { judgeAlone, planCommit } from './plan-commit.ts';
 import { spill } from './spill.ts';
 
 /** What is known of one commit id. `inFlight`: an attempt was left unanswered, or others may send it too: it may land yet. */
@@ -22,7 +22,7 @@ type Step = CommitOutcome | 'again';
  * unknown. The signal bounds the whole; its end gives `failed`: `indefinite` if something may still land.
  */
 export async function commitBatch(deps: CommitDeps, request: CommitRequest, signal: AbortSignal): Promise<CommitOutcome> {
-  let head = deps.heads.known(request.topic, request.segment) ?? (await readHead(deps, request, signal));
+  let head = deps.heads.known(request.topic, request.segment) ?? (await readFirstHead(deps, request, signal));
   for (let minted = 0; minted < COMMIT_IDS_MAX; minted += 1) {
     const outcome = await commitUnderOneId(deps, request, head, signal);
     const again = outcome.outcome === 'dead' && outcome.because === 'guard' && request.recorded === undefined;
@@ -31,6 +31,15 @@ export async function commitBatch(deps: CommitDeps, request: CommitRequest, sign
     head = outcome.head;
   }
   return failedOutcome(new KelpError('unavailable', 'unavailable', 'the commit was overtaken again and again', { retryAfterMs: 1_000 }));
+}
+
+/** Nothing was sent yet: the end of the time is no unknown outcome. */
+async function readFirstHead(deps: CommitDeps, request: CommitRequest, signal: AbortSignal): Promise<Head> {
+  try {
+    return await readHead(deps, request, signal);
+  } catch (error) {
+    throw signal.aborted ? endOfBudget(false, error) : error;
+  }
 }
 
 async function readHead(deps: CommitDeps, request: CommitRequest, signal: AbortSignal): Promise<Head> {
@@ -53,7 +62,7 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
       if (step !== 'again') return step;
     } catch (error) {
       // A read that was cut short by the signal ends the loop like any other end of the budget.
-      if (!isRetryable(error) && !signal.aborted) throw error;
+      if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, error) : error;
       lastError = error;
       if (!signal.aborted) await pause(deps, attempt, signal);
     }
@@ -71,6 +80,8 @@ async function attemptCommit(deps: CommitDeps, request: CommitRequest, attempts:
   if (plan.plan === 'none') return answerRefused(deps, request, { attempts, judged: plan.judged }, signal);
   const applied = await write(deps, request, { attempts, update: plan.update }, signal);
   if (!applied) return judgeHead(deps, request, attempts, signal);
+  // It has landed: should a read on the way to the answer fail, the commit must not look refused.
+  attempts.inFlight = true;
   const entry = attempts.head.entries.find((candidate) => candidate.cid === attempts.sent.cid);
   if (entry === undefined) throw new Error('an applied commit is not in the head that its write returned');
   return landedOutcome(deps, request, { entry, head: attempts.head, judged: plan.judged }, signal);
@@ -101,12 +112,16 @@ async function judgeHead(deps: CommitDeps, request: CommitRequest, attempts: Att
   if (fate.fate === 'unknown') return failedOutcome(new KelpError('indefinite', 'indefinite', 'the index of this commit is gone'));
   if (fate.fate === 'dead' && fate.because !== 'sealed') return { outcome: 'dead', because: fate.because, head };
   if (fate.fate !== 'open') {
-    const judged = await judgeMembers(deps, request, attempts, signal);
+    const judged = await judgeAlone(deps, request, head, signal);
     if (fate.fate === 'dead') return refusedOutcome(deps, request, { head, judged }, signal);
     return landedOutcome(deps, request, { entry: fate.entry, head, judged }, signal);
   }
   if (head.state === 'pending') throw new KelpError('unavailable', 'unavailable', 'the segment is not open yet', { retryAfterMs: 1_000 });
-  if (head.entries.length >= HEAD_ENTRIES_MAX) see(attempts, await spill(deps, head, signal));
+  if (head.entries.length >= HEAD_ENTRIES_MAX) {
+    see(attempts, await spill(deps, head, signal));
+    // That head is newer than the fate: what it says of the tail must not be held against an entry that may be in it.
+    return 'again';
+  }
   if (request.matchTail === undefined || head.tail === request.matchTail) return 'again';
   return answerRefused(deps, request, { attempts, judged: { verdicts: [], lines: new Map() } }, signal);
 }

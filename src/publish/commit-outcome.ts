@@ -33,7 +33,8 @@ export type CommitRequest = {
 export type MemberOutcome =
   | { readonly outcome: 'stored'; readonly offset: number }
   | { readonly outcome: 'duplicate'; readonly offsets: readonly (number | null)[] }
-  | { readonly outcome: 'refused'; readonly error: KelpError }
+  /** `tail`: the segment's, as it was then. */
+  | { readonly outcome: 'refused'; readonly error: KelpError; readonly tail: number }
   | { readonly outcome: 'sealed'; readonly successors: readonly SegmentRange[]; readonly deleted: boolean }
   | { readonly outcome: 'again' };
 
@@ -94,7 +95,7 @@ async function refusedMember(
   // The frozen head says for ever which of a producer's batches landed; all others go to the successors (P1).
   if (head.state === 'sealed') return { outcome: 'sealed', successors: head.successors, deleted: head.deleted };
   const error = verdictError(verdict) ?? tailMismatch(request, head);
-  return error === undefined ? { outcome: 'again' } : { outcome: 'refused', error };
+  return error === undefined ? { outcome: 'again' } : { outcome: 'refused', error, tail: head.tail };
 }
 
 function verdictError(verdict: LineVerdict): KelpError | undefined {

@@ -1,19 +1,18 @@
-import { decodeIdempotency, encodeIdempotency, type IdempotencyRecord, type RecordedPart } from '../format/idempotency-item.ts';
+import type { IdempotencyRecord, RecordedPart } from '../format/idempotency-item.ts';
 import { idempotencyKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
-import { IDEMPOTENCY_MS, MOVES_MAX } from '../model/limits.ts';
+import { MOVES_MAX } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
-import type { Key, Condition } from '../ports/metadata-table.ts';
-import { askAgain } from '../state/ask-again.ts';
-import { encodeSlice, type PartOptions } from './encode-slice.ts';
+import type { Hold } from './admit.ts';
 import { tailMismatchError } from './commit-outcome.ts';
-import type { CommitDeps } from './find-fate.ts';
-import type { Part, PartOutcome } from './part.ts';
+import { encodeSlice, type PartOptions } from './encode-slice.ts';
+import type { PartOutcome } from './part.ts';
 import { type PlaceDeps, segmentSealed } from './place-slices.ts';
 import type { Placed } from './request.ts';
+import { newAttempt, openRecord, type RecordDeps, replaceRecord } from './request-record.ts';
 import { cut, type Slice } from './slice.ts';
 
-export type DeduplicateDeps = PlaceDeps & Pick<CommitDeps, 'table' | 'heads' | 'commitIds' | 'clock' | 'random'>;
+export type DeduplicateDeps = PlaceDeps & RecordDeps;
 
 /** A request with an Idempotency-Key. `whole`: its content as one slice for all partitions; `ranges`: the open ones now. */
 export type KeyedRequest = {
@@ -24,201 +23,167 @@ export type KeyedRequest = {
   readonly whole: Slice;
   readonly ranges: readonly SegmentRange[];
   readonly options: PartOptions;
+  readonly hold: Hold;
 };
 
-type Results = (Placed | KelpError)[];
+/** What this handler knows. `decided`: what became of attempts, by their ids, so that none is sent twice. */
+type Progress = {
+  readonly request: KeyedRequest;
+  readonly adopted: boolean;
+  readonly results: (Placed | KelpError)[];
+  readonly decided: Map<string, readonly RecordedPart[]>;
+};
 
 /**
  * I1: an item says which attempts, one for each segment, may land; every handler of this request, now or in a repeat,
  * commits under these ids, each with an object of its own. An attempt is replaced on the item's version, and only once it
- * is dead; a refusal is recorded before it is answered, or another handler could still land what was refused.
- * Error `conflict`/`key-reused`: another request had this key.
+ * is dead. Error `conflict`/`key-reused`: another request had this key. What was sent is in the results, never thrown.
  */
-export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, signal: AbortSignal): Promise<Results> {
+export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, signal: AbortSignal): Promise<(Placed | KelpError)[]> {
   const key = idempotencyKey(request.topic.id, request.digest);
-  let record = await openRecord(deps, key, request, signal);
+  const ranges = cut(request.whole, request.ranges).map((slice) => slice.range);
+  const { record: opened, adopted } = await openRecord(deps, key, { ...request, ranges }, signal);
+  const progress: Progress = { request, adopted, results: [], decided: new Map() };
+  let record = opened;
   for (let move = 0; move <= MOVES_MAX; move += 1) {
-    const attempt = await sendParts(deps, request, record, signal).catch(unknownOutcome);
-    if (attempt.next === undefined) return attempt.results;
-    const written = await replace(deps, key, { from: record, to: attempt.next }, signal).catch((cause: unknown) => {
-      // What is stored is found again by its id: only a refusal must not be answered without its record.
-      return attempt.settled === 'stored' ? undefined : unknownOutcome(cause);
-    });
-    if (attempt.settled !== 'no' && written?.replaced !== false) return attempt.results;
-    if (written !== undefined) ({ record } = written);
+    const parts = await decideParts(deps, progress, record, signal);
+    const fresh = parts.filter((part) => !record.parts.includes(part));
+    if (fresh.length === 0) return progress.results;
+    const open = fresh.filter((part) => part.offset === undefined);
+    const next: IdempotencyRecord = { ...record, version: record.version + 1, parts };
+    try {
+      const other = await replaceRecord(deps, key, next, signal);
+      // What is stored is stored, recorded or not: its id leads to it.
+      if (open.length === 0 || (other === undefined && open.every((part) => part.refusedAtTail !== undefined))) return progress.results;
+      record = other ?? next;
+    } catch (error) {
+      failAll(progress, open, unknown(error));
+      return progress.results;
+    }
   }
-  throw new KelpError('indefinite', 'indefinite', 'the segments change too fast; ask again under the same key', { retryAfterMs: 1_000 });
+  failAll(progress, record.parts, changesTooFast());
+  return progress.results;
 }
 
-/** Something of the request may be stored: no other error may be answered. A deleted topic has nothing of it any more. */
-function unknownOutcome(cause: unknown): never {
-  if (cause instanceof KelpError && ['topic-not-found', 'indefinite'].includes(cause.code)) throw cause;
-  throw new KelpError('indefinite', 'indefinite', 'the outcome is unknown; ask again under the same key', { cause });
-}
-
-async function openRecord(deps: DeduplicateDeps, key: Key, request: KeyedRequest, signal: AbortSignal): Promise<IdempotencyRecord> {
-  const slices = cut(request.whole, request.ranges);
-  const fresh: IdempotencyRecord = {
-    requestHash: request.requestHash,
-    version: 1,
-    parts: await Promise.all(slices.map((slice) => newAttempt(deps, request.topic, slice.range, signal))),
-    expiresMs: deps.clock.nowMs() + IDEMPOTENCY_MS,
-  };
-  const found = await putRecord(deps, { key, record: fresh, condition: [{ op: 'missing', path: ['hash'] }] }, signal);
-  if (found === undefined) return fresh;
-  if (found.expiresMs <= deps.clock.nowMs()) {
-    const renewed = { ...fresh, version: found.version + 1 };
-    const other = await putRecord(
-      deps,
-      { key, record: renewed, condition: [{ op: '=', path: ['version'], value: found.version }] },
-      signal,
-    );
-    return other === undefined ? renewed : sameRequest(other, request);
-  }
-  return sameRequest(found, request);
-}
-
-/** Undefined if it was put; otherwise the record that is there. */
-async function putRecord(
+/** The parts as they are to be recorded next: as they are, with what became of them, or with attempts in place of a dead one. */
+async function decideParts(
   deps: DeduplicateDeps,
-  { key, record, condition }: { readonly key: Key; readonly record: IdempotencyRecord; readonly condition: Condition },
+  progress: Progress,
+  record: IdempotencyRecord,
   signal: AbortSignal,
-): Promise<IdempotencyRecord | undefined> {
-  // Asked again after a lost answer, it is refused by its own effect, and finds the record that it put.
-  const result = await askAgain(deps, () => deps.table.put(key, encodeIdempotency(record), condition, signal), signal);
-  return result.applied || result.item === undefined ? undefined : decodeIdempotency(result.item);
+): Promise<RecordedPart[]> {
+  const decided = withSlices(progress.request, record.parts).map((recorded) => decidePart(deps, progress, recorded, signal));
+  return (await Promise.all(decided)).flat();
 }
 
-function sameRequest(found: IdempotencyRecord, request: KeyedRequest): IdempotencyRecord {
-  if (found.requestHash === request.requestHash) return found;
-  throw new KelpError('conflict', 'key-reused', 'another request had this Idempotency-Key', { field: 'Idempotency-Key' });
-}
+type Recorded = { readonly slice: Slice; readonly part: RecordedPart };
 
-/** W1: the tail as it is before anybody sends under the new id. */
-async function newAttempt(deps: DeduplicateDeps, topic: Topic, range: SegmentRange, signal: AbortSignal): Promise<RecordedPart> {
-  const head = deps.heads.known(topic.id, range.segment) ?? (await deps.heads.read(topic.id, range.segment, signal));
-  if (head === undefined) throw new KelpError('not-found', 'topic-not-found', 'the topic was deleted');
-  return { range, cid: deps.commitIds.mint(head.guard), tail: head.tail };
-}
-
-/** `next`: parts to record, if they changed. `settled`: whether all that was sent is decided; `no`: there are new attempts. */
-type Attempt = {
-  readonly results: Results;
-  readonly next: readonly RecordedPart[] | undefined;
-  readonly settled: 'no' | 'stored' | 'refused';
-};
-
-const isDecided = (part: RecordedPart): boolean => part.offset !== undefined || part.refusedAtTail !== undefined;
-
-async function sendParts(deps: DeduplicateDeps, request: KeyedRequest, record: IdempotencyRecord, signal: AbortSignal): Promise<Attempt> {
-  const slices = new Map(
-    cut(
-      request.whole,
-      record.parts.map((part) => part.range),
-    ).map((slice) => [slice.range.segment, slice]),
-  );
-  const results: Results = [];
-  const sent = await Promise.all(
-    record.parts.map(async (part): Promise<RecordedPart[]> => {
-      const slice = slices.get(part.range.segment);
-      if (slice === undefined) return [part];
-      if (isDecided(part)) return answered(results, slice, part);
-      const outcome = await sendPart(deps, request, { slice, part }, signal);
-      return settle(deps, request, { results, slice, part, outcome }, signal);
-    }),
-  );
-  const next = sent.flat();
-  const before = new Set(record.parts);
-  const changed = next.filter((part) => !before.has(part));
-  return { results, next: changed.length > 0 ? next : undefined, settled: settledBy(changed) };
-}
-
-function settledBy(changed: readonly RecordedPart[]): Attempt['settled'] {
-  if (!changed.every(isDecided)) return 'no';
-  return changed.some((part) => part.refusedAtTail !== undefined) ? 'refused' : 'stored';
-}
-
-/** Uploads an object of its own behind a floor, under the same id. */
-async function sendPart(
-  deps: DeduplicateDeps,
-  request: KeyedRequest,
-  { slice, part }: { readonly slice: Slice; readonly part: RecordedPart },
-  signal: AbortSignal,
-): Promise<PartOutcome> {
-  const encoded = await encodeSlice(deps.compression, slice, { ...request.options, recorded: { cid: part.cid, tail: part.tail } });
-  for (let move = 0; move <= MOVES_MAX; move += 1) {
-    const [outcome] = await submit(deps, request, encoded, signal);
-    if (outcome !== undefined && !(outcome.outcome === 'dead' && outcome.because === 'floor')) return outcome;
-  }
-  return { outcome: 'failed', error: new KelpError('unavailable', 'unavailable', 'uploads were too slow', { retryAfterMs: 1_000 }) };
-}
-
-/** Other parts may have begun, and other handlers send under the same ids: whoever stops waiting knows nothing. */
-async function submit(deps: DeduplicateDeps, request: KeyedRequest, part: Part, signal: AbortSignal): Promise<readonly PartOutcome[]> {
-  return deps.groups.submit({ topic: request.topic, parts: [part], alone: true }, signal).catch((cause: unknown) => {
-    if (!signal.aborted) throw cause;
-    return [
-      { outcome: 'failed', error: new KelpError('indefinite', 'indefinite', 'the time ended; ask again under the same key', { cause }) },
-    ];
+/** Parts stand in the order of their first message, ranges to cut by in that of their partitions. */
+function withSlices(request: KeyedRequest, parts: readonly RecordedPart[]): Recorded[] {
+  const ranges = parts.map((part) => part.range).toSorted((a, b) => a.lo - b.lo);
+  const slices = new Map(cut(request.whole, ranges).map((slice) => [slice.range.segment, slice]));
+  return parts.map((part) => {
+    const slice = slices.get(part.range.segment);
+    if (slice === undefined) throw new Error(`nothing of the request is for segment ${part.range.segment}`);
+    return { slice, part };
   });
 }
 
-/** What is recorded next for this part: as it is, its offset, or new attempts in place of a dead one. */
+async function decidePart(
+  deps: DeduplicateDeps,
+  progress: Progress,
+  recorded: Recorded,
+  signal: AbortSignal,
+): Promise<readonly RecordedPart[]> {
+  const { part } = recorded;
+  if (part.offset !== undefined) {
+    place(progress, recorded, part.offset, true);
+    return [part];
+  }
+  if (part.refusedAtTail !== undefined) return [fail(progress, recorded, tailMismatchError(part.refusedAtTail))];
+  const known = progress.decided.get(part.cid);
+  if (known !== undefined) return known;
+  try {
+    const outcome = await sendPart(deps, progress, recorded, signal);
+    const next = await settle(deps, progress, { ...recorded, outcome }, signal);
+    if (next[0] !== part) progress.decided.set(part.cid, next);
+    return next;
+  } catch (error) {
+    // Other parts may be stored by now: this one's end is no end of the request.
+    return [fail(progress, recorded, unknown(error))];
+  }
+}
+
+/** Uploads an object of its own behind a floor, under the same id. */
+async function sendPart(deps: DeduplicateDeps, progress: Progress, { slice, part }: Recorded, signal: AbortSignal): Promise<PartOutcome> {
+  const { topic, options, hold } = progress.request;
+  const encoded = await encodeSlice(deps.compression, slice, { ...options, recorded: { cid: part.cid, tail: part.tail } });
+  for (let move = 0; move <= MOVES_MAX; move += 1) {
+    const [outcome] = await deps.groups.submit({ topic, parts: [encoded], alone: true, hold }, signal);
+    if (outcome !== undefined && !(outcome.outcome === 'dead' && outcome.because === 'floor')) return outcome;
+  }
+  return { outcome: 'failed', error: changesTooFast() };
+}
+
+/** What is recorded next for this part: as it is, what became of it, or new attempts in place of a dead one. */
 async function settle(
   deps: DeduplicateDeps,
-  request: KeyedRequest,
-  sent: { readonly results: Results; readonly slice: Slice; readonly part: RecordedPart; readonly outcome: PartOutcome },
+  progress: Progress,
+  sent: Recorded & { readonly outcome: PartOutcome },
   signal: AbortSignal,
-): Promise<RecordedPart[]> {
-  const { results, slice, part, outcome } = sent;
+): Promise<readonly RecordedPart[]> {
+  const { slice, part, outcome } = sent;
+  const { topic } = progress.request;
   switch (outcome.outcome) {
     case 'stored':
-      place(results, slice, { offset: outcome.offset, duplicate: false });
-      return [{ ...part, offset: outcome.offset }];
-    case 'refused': {
-      for (const position of slice.positions) results[position] = outcome.error;
-      const tail = outcome.error.extra['tail'];
-      return [typeof tail === 'number' ? { ...part, refusedAtTail: tail } : part];
-    }
+      return [place(progress, sent, outcome.offset, false)];
     case 'failed':
-      for (const position of slice.positions) results[position] = outcome.error;
-      return [part];
-    case 'sealed': {
-      if (outcome.deleted) throw new KelpError('not-found', 'topic-not-found', 'the topic was deleted');
-      const movable = outcome.successors.length > 0 && request.options.matchTail === undefined && slice.content.kind === 'messages';
-      if (movable) return Promise.all(outcome.successors.map((range) => newAttempt(deps, request.topic, range, signal)));
-      for (const position of slice.positions) results[position] = segmentSealed(slice, outcome.successors);
-      return [part];
-    }
+      return [fail(progress, sent, progress.adopted ? unknown(outcome.error) : outcome.error)];
+    case 'refused':
+      // Recorded before it is answered: another handler would go on with a new attempt, and store what was refused.
+      return [{ ...fail(progress, sent, outcome.error), refusedAtTail: outcome.tail }];
+    case 'sealed':
+      if (outcome.deleted) return [fail(progress, sent, new KelpError('not-found', 'topic-not-found', 'the topic was deleted'))];
+      if (!isMovable(progress.request, outcome.successors)) return [fail(progress, sent, segmentSealed(slice, outcome.successors))];
+      return Promise.all(cut(slice, outcome.successors).map(({ range }) => newAttempt(deps, topic, range, signal)));
+    case 'duplicate':
+      throw new Error('a request with an Idempotency-Key has no producer');
     default:
-      return [await newAttempt(deps, request.topic, part.range, signal)];
+      return [await newAttempt(deps, topic, part.range, signal)];
   }
 }
 
-/** From the record: what another handler, or an earlier request, was told. */
-function answered(results: Results, slice: Slice, part: RecordedPart): RecordedPart[] {
-  if (part.offset !== undefined) place(results, slice, { offset: part.offset, duplicate: true });
-  else for (const position of slice.positions) results[position] = tailMismatchError(part.refusedAtTail ?? 0);
-  return [part];
+function isMovable({ options, whole }: KeyedRequest, successors: readonly SegmentRange[]): boolean {
+  return successors.length > 0 && options.matchTail === undefined && whole.content.kind === 'messages';
 }
 
-function place(results: Results, slice: Slice, stored: { readonly offset: number; readonly duplicate: boolean }): void {
-  let { offset } = stored;
+/** Another handler may have sent under the same id, or go on where this one stops: what it does is not known here. */
+function unknown(error: unknown): KelpError {
+  if (error instanceof KelpError && error.kind === 'indefinite') return error;
+  return new KelpError('indefinite', 'indefinite', 'the outcome is not known yet; ask again under the same key', { cause: error });
+}
+
+const changesTooFast = (): KelpError =>
+  new KelpError('unavailable', 'unavailable', 'the segments change too fast', { retryAfterMs: 1_000 });
+
+/** `again`: it was stored before. What this handler stored itself stays an answer of its own. */
+function place({ results }: Progress, { slice, part }: Recorded, offset: number, again: boolean): RecordedPart {
+  let next = offset;
   for (const [index, position] of slice.positions.entries()) {
-    results[position] = { segment: slice.range.segment, offset, duplicate: stored.duplicate };
-    offset += slice.content.kind === 'batches' ? (slice.content.batches[index]?.partitions.length ?? 0) : 1;
+    const isKnown = results[position] !== undefined && !(results[position] instanceof KelpError);
+    if (!isKnown) results[position] = { segment: part.range.segment, offset: next, duplicate: again };
+    next += slice.content.kind === 'batches' ? (slice.content.batches[index]?.partitions.length ?? 0) : 1;
   }
+  return { ...part, offset };
 }
 
-/** On the version read: another handler's replacement is taken as it is. */
-async function replace(
-  deps: DeduplicateDeps,
-  key: Key,
-  change: { readonly from: IdempotencyRecord; readonly to: readonly RecordedPart[] },
-  signal: AbortSignal,
-): Promise<{ readonly replaced: boolean; readonly record: IdempotencyRecord }> {
-  const record = { ...change.from, version: change.from.version + 1, parts: change.to };
-  const condition: Condition = [{ op: '=', path: ['version'], value: change.from.version }];
-  const other = await putRecord(deps, { key, record, condition }, signal);
-  return { replaced: other === undefined, record: other ?? record };
+function fail({ results }: Progress, { slice, part }: Recorded, error: KelpError): RecordedPart {
+  for (const position of slice.positions) results[position] = error;
+  return part;
+}
+
+/** Those of these parts that are not stored. */
+function failAll(progress: Progress, parts: readonly RecordedPart[], error: KelpError): void {
+  const open = parts.filter((part) => part.offset === undefined);
+  for (const recorded of withSlices(progress.request, open)) fail(progress, recorded, error);
 }

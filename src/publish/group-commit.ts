@@ -1,6 +1,6 @@
 import { KelpError } from '../model/errors.ts';
 import type { TopicId } from '../model/ids.ts';
-import { GROUP_BYTES_EAGER, GROUP_LINGER_MS, GROUPS_IN_FLIGHT_MAX } from '../model/limits.ts';
+import { COMMIT_MS_MAX, GROUP_BYTES_EAGER, GROUP_LINGER_MS, GROUP_SLOT_MS_MAX, GROUPS_IN_FLIGHT_MAX } from '../model/limits.ts';
 import { gather, linesOf, type Queued } from './gather.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import { createSpiller } from './spill.ts';
@@ -11,26 +11,33 @@ export type GroupDeps = Omit<StoreDeps, 'spiller'>;
 /** Stores submissions in groups: one object and, for each segment in it, one commit. */
 export type GroupCommit = {
   /**
-   * Resolves with an outcome for each part, in order. An aborted signal takes the submission out of the queue and rejects
-   * with its reason. Once its group has begun, the group goes on (others are in it), and the outcome is `indefinite`.
+   * Resolves with an outcome for each part, in order, as soon as these are decided. An aborted signal takes the submission
+   * out of the queue and rejects with its reason. Once its group has begun, the group goes on for the others that are in it,
+   * and the outcome is `indefinite`; with the last of them it ends, and that one gets the outcome as it is.
    */
   submit(submission: Submission, signal: AbortSignal): Promise<readonly PartOutcome[]>;
 };
 
 type Waiting = Queued & {
   readonly sinceMs: number;
-  begun: boolean;
-  readonly settle: (outcomes: readonly PartOutcome[]) => void;
+  readonly outcomes: Map<Part, PartOutcome>;
+  group: Group | undefined;
+  /** Answers, once there is an outcome for each part. */
+  readonly settle: () => void;
 };
 
-/** One topic's queue on this instance. `wakeUp`: somebody waits for the linger to end. */
+/** A group that has begun. `callers`: those that still wait for it. */
+type Group = { callers: number; readonly abandoned: AbortController };
+
+/** One topic's queue on this instance. `running`: groups; `slots`: those that keep others back. `wakeUp`: ends the linger. */
 type Lane = {
   readonly deps: StoreDeps;
   readonly topic: TopicId;
   readonly close: () => void;
   readonly busyLines: Set<string>;
   queue: Waiting[];
-  inFlight: number;
+  running: number;
+  slots: number;
   wakeUp: AbortController | undefined;
 };
 
@@ -48,14 +55,17 @@ export function createGroupCommit(groupDeps: GroupDeps): GroupCommit {
 }
 
 function openLane(deps: StoreDeps, topic: TopicId, close: () => void): Lane {
-  return { deps, topic, close, busyLines: new Set(), queue: [], inFlight: 0, wakeUp: undefined };
+  return { deps, topic, close, busyLines: new Set(), queue: [], running: 0, slots: 0, wakeUp: undefined };
 }
 
 function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promise<readonly PartOutcome[]> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
-      if (waiting.begun) return resolve(submission.parts.map(() => abandoned(signal.reason)));
+      if (waiting.group !== undefined) {
+        if (leave(waiting.group, signal.reason)) resolve(submission.parts.map(() => abandoned(signal.reason)));
+        return;
+      }
       lane.queue = lane.queue.filter((other) => other !== waiting);
       reject(signal.reason as Error);
       pump(lane);
@@ -64,16 +74,25 @@ function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promi
       submission,
       bytes: submission.parts.reduce((sum, part) => sum + part.bytes, 0),
       sinceMs: lane.deps.clock.monotonicMs(),
-      begun: false,
-      settle(outcomes) {
+      outcomes: new Map(),
+      group: undefined,
+      settle() {
         signal.removeEventListener('abort', onAbort);
-        resolve(outcomes);
+        if (waiting.group !== undefined && !signal.aborted) leave(waiting.group, undefined);
+        resolve(submission.parts.flatMap((part) => waiting.outcomes.get(part) ?? []));
       },
     };
     signal.addEventListener('abort', onAbort, { once: true });
     lane.queue.push(waiting);
     pump(lane);
   });
+}
+
+/** Whether others still wait. When nobody does, the group ends: its exact outcome is worth more than its success. */
+function leave(group: Group, reason: unknown): boolean {
+  group.callers -= 1;
+  if (group.callers === 0) group.abandoned.abort(reason);
+  return group.callers > 0;
 }
 
 function abandoned(cause: unknown): PartOutcome {
@@ -92,25 +111,30 @@ function pump(lane: Lane): void {
   }
   if (lane.queue.length > 0) void linger(lane);
   else lane.wakeUp?.abort();
-  if (lane.queue.length === 0 && lane.inFlight === 0) lane.close();
+  if (lane.queue.length === 0 && lane.running === 0) lane.close();
 }
 
 /** An idle lane starts at once; beside others, a group gathers until it is large, or has waited long enough. */
 function mayStart(lane: Lane): boolean {
   const oldest = lane.queue[0];
-  if (oldest === undefined || lane.inFlight >= GROUPS_IN_FLIGHT_MAX) return false;
-  if (lane.inFlight === 0) return true;
+  if (oldest === undefined || lane.slots >= GROUPS_IN_FLIGHT_MAX) return false;
+  if (lane.slots === 0) return true;
   const bytes = lane.queue.reduce((sum, waiting) => sum + waiting.bytes, 0);
-  return bytes >= GROUP_BYTES_EAGER || lane.deps.clock.monotonicMs() - oldest.sinceMs >= GROUP_LINGER_MS;
+  return bytes >= GROUP_BYTES_EAGER || waitedMs(lane, oldest) >= GROUP_LINGER_MS;
 }
+
+const waitedMs = (lane: Lane, waiting: Waiting): number => lane.deps.clock.monotonicMs() - waiting.sinceMs;
 
 /** Looks again once the oldest has waited its time. A lane with all groups in flight looks when one of them ends. */
 async function linger(lane: Lane): Promise<void> {
-  if (lane.wakeUp !== undefined || lane.inFlight >= GROUPS_IN_FLIGHT_MAX) return;
+  const oldest = lane.queue[0];
+  if (oldest === undefined || lane.wakeUp !== undefined || lane.slots >= GROUPS_IN_FLIGHT_MAX) return;
   const wakeUp = new AbortController();
   lane.wakeUp = wakeUp;
+  // A timer may be early by a part of a millisecond. One that has waited long enough waits for another batch of its line.
+  const leftMs = Math.ceil(GROUP_LINGER_MS - waitedMs(lane, oldest));
   try {
-    await lane.deps.clock.sleep(GROUP_LINGER_MS, wakeUp.signal);
+    await lane.deps.clock.sleep(leftMs > 0 ? leftMs : GROUP_LINGER_MS, wakeUp.signal);
   } catch (reason) {
     if (!wakeUp.signal.aborted) throw reason;
   } finally {
@@ -119,15 +143,53 @@ async function linger(lane: Lane): Promise<void> {
   if (!wakeUp.signal.aborted) pump(lane);
 }
 
-async function run(lane: Lane, group: readonly Waiting[]): Promise<void> {
-  const lines = group.flatMap((waiting) => linesOf(waiting.submission));
-  for (const line of lines) lane.busyLines.add(line);
-  for (const waiting of group) waiting.begun = true;
-  lane.inFlight += 1;
-  const parts: Part[] = group.flatMap((waiting) => waiting.submission.parts);
-  const outcomes = await storeGroup(lane.deps, lane.topic, parts);
-  lane.inFlight -= 1;
-  for (const line of lines) lane.busyLines.delete(line);
-  for (const waiting of group) waiting.settle(waiting.submission.parts.map((part) => outcomes.get(part) ?? { outcome: 'again' }));
+async function run(lane: Lane, members: readonly Waiting[]): Promise<void> {
+  const { deps, topic } = lane;
+  const group: Group = { callers: members.length, abandoned: new AbortController() };
+  const slot = takeSlot(lane);
+  lane.running += 1;
+  const owners = new Map<Part, Waiting>();
+  for (const waiting of members) {
+    waiting.group = group;
+    waiting.submission.hold.share();
+    for (const line of linesOf(waiting.submission)) lane.busyLines.add(line);
+    for (const part of waiting.submission.parts) owners.set(part, waiting);
+  }
+  const signal = AbortSignal.any([deps.clock.deadline(COMMIT_MS_MAX), group.abandoned.signal]);
+  const settle = (part: Part, outcome: PartOutcome): void => {
+    const owner = owners.get(part);
+    owner?.outcomes.set(part, outcome);
+    // Its own parts are decided: what else is in the group is not worth waiting for.
+    if (owner !== undefined && owner.outcomes.size === owner.submission.parts.length) end(lane, owner);
+  };
+  await storeGroup(deps, { topic, parts: [...owners.keys()] }, { uploaded: slot.freeSoon, settle }, signal);
+  lane.running -= 1;
+  slot.free();
   pump(lane);
+}
+
+function end(lane: Lane, waiting: Waiting): void {
+  for (const line of linesOf(waiting.submission)) lane.busyLines.delete(line);
+  waiting.settle();
+  waiting.submission.hold.release();
+}
+
+/** A group keeps others back until it ends, or until it is clear that a commit keeps it waiting. */
+function takeSlot(lane: Lane): { readonly free: () => void; readonly freeSoon: () => void } {
+  const over = new AbortController();
+  lane.slots += 1;
+  const free = (): void => {
+    if (over.signal.aborted) return;
+    over.abort();
+    lane.slots -= 1;
+  };
+  const freeSoon = (): void => {
+    const freeNow = (): void => {
+      free();
+      pump(lane);
+    };
+    // Freed before, the sleep ends with the abort, and there is nothing left to do.
+    lane.deps.clock.sleep(GROUP_SLOT_MS_MAX, over.signal).then(freeNow, () => undefined);
+  };
+  return { free, freeSoon };
 }

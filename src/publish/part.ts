@@ -2,6 +2,7 @@ import type { CommitId, SegmentId } from '../model/ids.ts';
 import type { Bytes } from '../model/message.ts';
 import type { Topic } from '../model/topic.ts';
 import type { KelpError } from '../model/errors.ts';
+import type { Hold } from './admit.ts';
 import type { MemberOutcome } from './commit-outcome.ts';
 import type { ProducerStamp } from './request.ts';
 
@@ -23,7 +24,13 @@ export type Part = {
 };
 
 /** All parts of one request go into one group, and so into one object. `alone`: and nothing else does. */
-export type Submission = { readonly topic: Topic; readonly parts: readonly Part[]; readonly alone: boolean };
+export type Submission = {
+  readonly topic: Topic;
+  readonly parts: readonly Part[];
+  readonly alone: boolean;
+  /** The request's memory, which a group in flight keeps though its caller has gone. */
+  readonly hold: Hold;
+};
 
 /** `dead`: as a whole group, surely not stored; see CommitOutcome. */
 export type PartOutcome =

@@ -2,6 +2,7 @@ import { KelpError } from '../model/errors.ts';
 import { MOVES_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Compression } from '../ports/compression.ts';
+import type { Hold } from './admit.ts';
 import { encodeSlice, type PartOptions } from './encode-slice.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Part, PartOutcome } from './part.ts';
@@ -14,6 +15,7 @@ export type Placement = {
   readonly topic: Topic;
   readonly slices: readonly Slice[];
   readonly options: PartOptions;
+  readonly hold: Hold;
   /** Whether what a seal refused may go to the successors: not what a client addressed to this very segment. */
   readonly movable: boolean;
 };
@@ -35,7 +37,8 @@ export async function placeSlices(deps: PlaceDeps, placement: Placement, signal:
     }
     const parts = await Promise.all(jobs.map(async (job) => job.part ?? encodeSlice(deps.compression, job.slice, placement.options)));
     const alone = placement.options.matchTail !== undefined; // its condition is on the whole group
-    const outcomes = await deps.groups.submit({ topic: placement.topic, parts, alone }, signal).catch((reason: unknown) => {
+    const { topic, hold } = placement;
+    const outcomes = await deps.groups.submit({ topic, parts, alone, hold }, signal).catch((reason: unknown) => {
       if (move === 0) throw reason;
       return parts.map(() => stopped(reason));
     });

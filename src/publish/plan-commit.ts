@@ -1,9 +1,10 @@
 import type { Head, Run } from '../model/head.ts';
 import { LOAD_BUCKETS } from '../model/limits.ts';
 import type { Update } from '../ports/metadata-table.ts';
-import { commitUpdate } from '../protocol/commit.ts';
+import { commitUpdate, type LineChange } from '../protocol/commit.ts';
 import { memberMask, type SentCommit } from '../protocol/fate.ts';
-import { planVariant, type Variant } from '../protocol/variant.ts';
+import { judgeLine, type LineVerdict } from '../protocol/producer-line.ts';
+import { type LineAsRead, planVariant } from '../protocol/variant.ts';
 import type { CommitMember, CommitRequest, Judged } from './commit-outcome.ts';
 import type { CommitDeps } from './find-fate.ts';
 import { evictLines, readLines } from './producer-lines.ts';
@@ -11,30 +12,35 @@ import { evictLines, readLines } from './producer-lines.ts';
 /** What the members are judged by. `headIsFresh`: read by this request, not remembered from before. */
 export type Basis = { readonly sent: SentCommit; readonly head: Head; readonly headIsFresh: boolean };
 
-/** `read-again`: somebody would be left out on the word of a remembered head, which may be behind. */
+/** `judged` of `send` holds if the update applies. `read-again`: somebody would be left out on the word of a remembered head, which may be behind. */
 export type CommitPlan =
   | { readonly plan: 'send'; readonly update: Update; readonly judged: Judged }
   | { readonly plan: 'none'; readonly judged: Judged }
   | { readonly plan: 'read-again' };
 
-export async function judgeMembers(
-  deps: CommitDeps,
-  request: CommitRequest,
-  basis: Basis,
-  signal: AbortSignal,
-): Promise<Judged & { readonly variant: Variant }> {
-  const lines = await readLines(deps.table, basis.head, producersOf(request.members), signal);
-  const members = request.members.map(({ run, producer }) => (producer === undefined ? run : { count: run.count, producer }));
-  const variant = planVariant(members, lines, basis.sent.cid);
-  return { variant, verdicts: variant.verdicts, lines };
+/**
+ * Each member by the line as this head has it, as if it were alone. That another one of the group comes before it counts for
+ * nothing where that one did not land: its repeat would be acked as a duplicate of what is stored nowhere.
+ */
+export async function judgeAlone(deps: CommitDeps, request: CommitRequest, head: Head, signal: AbortSignal): Promise<Judged> {
+  const lines = await readLines(deps.table, head, producersOf(request.members), signal);
+  const verdicts = request.members.map((member) => judgeMember(member, lines));
+  return { verdicts, lines };
+}
+
+function judgeMember({ run, producer }: CommitMember, lines: ReadonlyMap<string, LineAsRead>): LineVerdict {
+  if (producer === undefined) return { verdict: 'next' };
+  const { epoch, sequence } = producer;
+  return judgeLine(lines.get(producer.producer)?.line, { epoch, sequence, count: run.count });
 }
 
 export async function planCommit(deps: CommitDeps, request: CommitRequest, basis: Basis, signal: AbortSignal): Promise<CommitPlan> {
-  const judged = await judgeMembers(deps, request, basis, signal);
-  const { included, lines } = judged.variant;
+  const linesRead = await readLines(deps.table, basis.head, producersOf(request.members), signal);
+  const wishes = request.members.map(({ run, producer }) => (producer === undefined ? run : { count: run.count, producer }));
+  const { included, verdicts, lines } = planVariant(wishes, linesRead, basis.sent.cid);
   if (!basis.headIsFresh && included.includes(false)) return { plan: 'read-again' };
   const members = request.members.filter((_, index) => included[index]);
-  if (members.length === 0) return { plan: 'none', judged };
+  if (members.length === 0) return { plan: 'none', judged: { verdicts, lines: linesRead } };
   const victims = await evictLines(deps.table, basis.head, new Set(lines.map((line) => line.producer)), signal);
   const mask = memberMask(included);
   const update = commitUpdate({
@@ -51,7 +57,12 @@ export async function planCommit(deps: CommitDeps, request: CommitRequest, basis
     evictions: basis.head.evictions,
     ...(request.matchTail === undefined ? {} : { matchTail: request.matchTail }),
   });
-  return { plan: 'send', update, judged };
+  return { plan: 'send', update, judged: { verdicts, lines: linesAfter(linesRead, lines) } };
+}
+
+/** A repeat within the group finds its offsets on the line as the commit leaves it. */
+function linesAfter(read: ReadonlyMap<string, LineAsRead>, changes: readonly LineChange[]): ReadonlyMap<string, LineAsRead> {
+  return new Map([...read, ...changes.map(({ producer, after }) => [producer, { line: after, inHead: true }] as const)]);
 }
 
 function producersOf(members: readonly CommitMember[]): ReadonlySet<string> {

@@ -36,18 +36,18 @@ async function publish(context: Context, topic: Topic, request: PublishRequest, 
   if (request.producer !== undefined && request.idempotency !== undefined) {
     throw invalid('invalid-header', 'Idempotency-Key', 'a producer sequence and an Idempotency-Key exclude each other');
   }
-  const release = context.admission.admit(contentBytes(request.content));
+  const hold = context.admission.admit(contentBytes(request.content));
   try {
     const ranges = request.segment === undefined ? topic.open : [await addressed(context, topic, request.segment, signal)];
     const whole = wholeContent(request.content, { segment: ranges[0]?.segment ?? ('' as SegmentId), lo: 0, hi: PARTITIONS - 1 });
     const options = partOptions(request);
     const results =
       request.idempotency === undefined
-        ? await placeSlices(context, { topic, slices: cut(whole, ranges), options, movable: isMovable(request) }, signal)
-        : await publishOnce(context, { topic, ...hashes(context, request.idempotency), whole, ranges, options }, signal);
+        ? await placeSlices(context, { topic, slices: cut(whole, ranges), options, hold, movable: isMovable(request) }, signal)
+        : await publishOnce(context, { topic, ...hashes(context, request.idempotency), whole, ranges, options, hold }, signal);
     return orTopicNotFound(results);
   } finally {
-    release();
+    hold.release();
   }
 }
 

@@ -2,7 +2,6 @@ import { batchObjectHeaderBytes } from '../format/batch-object.ts';
 import { KelpError } from '../model/errors.ts';
 import type { ObjectRef } from '../model/head.ts';
 import type { TopicId } from '../model/ids.ts';
-import { COMMIT_MS_MAX } from '../model/limits.ts';
 import { commitBatch } from './commit-batch.ts';
 import type { CommitOutcome, CommitRequest } from './commit-outcome.ts';
 import type { CommitDeps } from './find-fate.ts';
@@ -12,9 +11,20 @@ import { type WriteDeps, writeObject } from './write-object.ts';
 
 export type StoreDeps = CommitDeps & WriteDeps & { readonly spiller: { offer(topic: TopicId, segment: Part['segment']): void } };
 
+export type Progress = {
+  /** The object is stored; what takes time from now on are commits. */
+  readonly uploaded: () => void;
+  /** Called once for each part, as soon as its outcome is known. */
+  readonly settle: (part: Part, outcome: PartOutcome) => void;
+};
+
 /** PUT, then commit: one object for the group, one commit for each of its segments. Never rejects. */
-export async function storeGroup(deps: StoreDeps, topic: TopicId, parts: readonly Part[]): Promise<ReadonlyMap<Part, PartOutcome>> {
-  const signal = deps.clock.deadline(COMMIT_MS_MAX);
+export async function storeGroup(
+  deps: StoreDeps,
+  { topic, parts }: { readonly topic: TopicId; readonly parts: readonly Part[] },
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
   const segments = [...new Set(parts.map((part) => part.segment))];
   const layout = layOut(parts, batchObjectHeaderBytes(segments.length));
   const floors = segments.map((segment) => deps.heads.known(topic, segment)?.floor ?? '');
@@ -24,23 +34,26 @@ export async function storeGroup(deps: StoreDeps, topic: TopicId, parts: readonl
   } catch (error) {
     // No commit was sent: surely not stored.
     const outcome: PartOutcome = { outcome: 'failed', error: asKelpError(deps, error, 'unavailable') };
-    return new Map(parts.map((part) => [part, outcome]));
+    for (const part of parts) progress.settle(part, outcome);
+    return;
   }
-  const outcomes = await Promise.all(layout.segments.map((segment) => commitSegment(deps, { topic, object, segment }, signal)));
-  return new Map(outcomes.flat());
+  progress.uploaded();
+  const commit = async (segment: SegmentLayout): Promise<void> => {
+    const outcome = await commitSegment(deps, { topic, object, segment }, signal);
+    for (const [index, { part }] of segment.parts.entries()) progress.settle(part, partOutcome(outcome, index));
+    deps.spiller.offer(topic, segment.segment);
+  };
+  await Promise.all(layout.segments.map(commit));
 }
 
 async function commitSegment(
   deps: StoreDeps,
   place: { readonly topic: TopicId; readonly object: ObjectRef; readonly segment: SegmentLayout },
   signal: AbortSignal,
-): Promise<[Part, PartOutcome][]> {
-  const { topic, segment } = place;
-  const outcome = await commitBatch(deps, commitRequest(place), signal).catch((error: unknown): CommitOutcome => {
+): Promise<CommitOutcome> {
+  return commitBatch(deps, commitRequest(place), signal).catch((error: unknown): CommitOutcome => {
     return { outcome: 'failed', error: asKelpError(deps, error, 'indefinite') };
   });
-  deps.spiller.offer(topic, segment.segment);
-  return segment.parts.map(({ part }, index) => [part, partOutcome(outcome, index)]);
 }
 
 function commitRequest(place: { readonly topic: TopicId; readonly object: ObjectRef; readonly segment: SegmentLayout }): CommitRequest {

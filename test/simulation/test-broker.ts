@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
+import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
+import { createCompression } from '../../src/adapters/system/compression.ts';
+import type { Background } from '../../src/ports/background.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Compression } from '../../src/ports/compression.ts';
+import type { MetadataTable } from '../../src/ports/metadata-table.ts';
+import type { ObjectStore } from '../../src/ports/object-store.ts';
+import type { Random } from '../../src/ports/random.ts';
+import type { Telemetry } from '../../src/ports/telemetry.ts';
+import { type CommitIds, createCommitIds } from '../../src/protocol/commit-id.ts';
+import { createPublisher } from '../../src/publish/publish.ts';
+import type { Publisher } from '../../src/publish/request.ts';
+import { createHeads, type Heads } from '../../src/state/heads.ts';
+import { createTopics } from '../../src/topics/create-topics.ts';
+import type { Topics } from '../../src/topics/topics.ts';
+import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+/** What was counted and logged, and what work was left to the background. */
+export type Notes = {
+  readonly counts: Map<string, number>;
+  readonly logs: { readonly level: string; readonly message: string }[];
+  /** Resolves when no background task runs any more. */
+  idle(): Promise<void>;
+};
+
+export type BrokerDeps = {
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly telemetry: Telemetry;
+  readonly background: Background;
+  readonly compression: Compression;
+  readonly heads: Heads;
+  readonly commitIds: CommitIds;
+  readonly sha256: (text: string) => string;
+};
+
+/** A broker without HTTP, with its insides to look at. */
+export type TestBroker = {
+  readonly topics: Topics;
+  readonly publisher: Publisher;
+  readonly heads: Heads;
+  readonly notes: Notes;
+  readonly deps: BrokerDeps;
+};
+
+export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & { readonly queueBytesMax?: number };
+
+/** Compression would go to other threads, whose order no seed decides. */
+const compression = createCompression({ codec: 'none' });
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export function createTestBroker(options: BrokerOptions): TestBroker {
+  const { table, store, clock, random, queueBytesMax } = options;
+  const { telemetry, background, notes } = createNotes(clock);
+  const heads = createHeads(table);
+  const commitIds = createCommitIds({ clock, random });
+  const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, sha256 };
+  return {
+    topics: createTopics(deps),
+    publisher: createPublisher({ ...deps, ...(queueBytesMax === undefined ? {} : { queueBytesMax }) }),
+    heads,
+    notes,
+    deps,
+  };
+}
+
+function createNotes(clock: Clock): { readonly telemetry: Telemetry; readonly background: Background; readonly notes: Notes } {
+  const counts = new Map<string, number>();
+  const logs: { level: string; message: string }[] = [];
+  const running = new Set<Promise<void>>();
+  const telemetry: Telemetry = {
+    count: (name, value) => void counts.set(name, (counts.get(name) ?? 0) + value),
+    record: () => undefined,
+    log: (level, message) => void logs.push({ level, message }),
+  };
+  const background: Background = {
+    run(name, msMax, task) {
+      const failed = (error: unknown): void => telemetry.log('warn', `${name}: ${String(error)}`);
+      const work = task(clock.deadline(msMax)).catch(failed);
+      running.add(work);
+      void work.then(() => running.delete(work));
+    },
+  };
+  const idle = async (): Promise<void> => {
+    while (running.size > 0) await Promise.all(running);
+  };
+  return { telemetry, background, notes: { counts, logs, idle } };
+}
+
+/** Stores in memory under a virtual clock, and brokers on them. */
+export type TestWorld = {
+  readonly clock: VirtualClock;
+  readonly random: SeededRandom;
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  /** Never aborts. */
+  readonly signal: AbortSignal;
+  broker(options?: Partial<BrokerOptions>): TestBroker;
+};
+
+export function createTestWorld(seed: number | string = 1): TestWorld {
+  const clock = createVirtualClock();
+  const random = createSeededRandom(seed);
+  const table = createMemoryTable();
+  const store = createMemoryStore();
+  let brokers = 0;
+  return {
+    clock,
+    random,
+    table,
+    store,
+    signal: new AbortController().signal,
+    broker(options = {}) {
+      brokers += 1;
+      return createTestBroker({ table, store, clock, random: random.fork(`broker ${brokers}`), ...options });
+    },
+  };
+}
