@@ -1,6 +1,6 @@
 /** What `npm start` prints at the end: three lines that work when pasted. */
 export function welcome(url: string, rootToken: string): string {
-  const curl = `curl -sS -H 'Authorization: Bearer ${rootToken}'`;
+  const curl = `curl -sS -w '\\n' -H 'Authorization: Bearer ${rootToken}'`;
   const json = `-H 'Content-Type: application/json'`;
   return [
     '',

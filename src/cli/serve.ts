@@ -14,7 +14,7 @@ try {
 
 async function serve(): Promise<void> {
   const configuration = readConfiguration(process.env);
-  const broker = createBroker(configuration);
+  const broker = createBroker(configuration, (line) => console.error(line));
   const server = createHttpServer(broker.fetch);
   const port = await server.listen(configuration.host, configuration.port);
   console.log(`kelp: serving on http://${configuration.host}:${port}`);
@@ -25,9 +25,15 @@ async function serve(): Promise<void> {
     stopping = true;
     // Still listening: a publish is told 503 and where it stands, where a closed port would tell nothing.
     server.drain();
-    await broker.stop(AbortSignal.timeout(STOP_MS_MAX));
+    let code = 0;
+    try {
+      await broker.stop(AbortSignal.timeout(STOP_MS_MAX));
+    } catch (error) {
+      console.error(`kelp: stopping before all work has ended: ${String(error)}`);
+      code = 1;
+    }
     await server.close();
-    process.exit(0);
+    process.exit(code);
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop());
 }

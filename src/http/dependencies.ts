@@ -35,7 +35,7 @@ export type HttpDependencies = {
   /** A real write and read of both stores; rejects with what is wrong. */
   probe(signal: AbortSignal): Promise<void>;
   /** Prometheus text. */
-  metrics(): string;
+  metrics(): Promise<string>;
   /** Aborts when the process begins to stop: waiting readers are answered, streams end. */
   readonly stopping: AbortSignal;
 };

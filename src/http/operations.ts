@@ -50,9 +50,9 @@ export function createReadyz({ probe, clock, stopping, telemetry }: HttpDependen
 }
 
 export function createMetrics({ metrics }: HttpDependencies): Handler {
-  return ({ context }) => {
+  return async ({ context }) => {
     negotiate(context, [PROMETHEUS_MEDIA]);
-    return answer(metrics(), `${PROMETHEUS_MEDIA}; version=0.0.4; charset=utf-8`);
+    return answer(await metrics(), `${PROMETHEUS_MEDIA}; version=0.0.4; charset=utf-8`);
   };
 }
 
