@@ -10,6 +10,8 @@ const ENTRY = join(import.meta.dirname, '..', '..', 'infra', 'local', 'start.ts'
 export type Started = {
   readonly pid: number;
   signal(name: NodeJS.Signals): void;
+  /** What it has printed so far. */
+  output(): string;
   /** The base URL, once it serves. Rejects with all output if it ends before. */
   ready(): Promise<string>;
   exited: Promise<{ readonly code: number | null; readonly output: string; readonly errors: string }>;
@@ -37,7 +39,7 @@ export function runStart(dir: string, environment: NodeJS.ProcessEnv = {}): Star
       child.once('close', () => reject(new Error(`ended before it served: ${output}${errors}`)));
       look();
     });
-  return { pid: child.pid ?? 0, signal: (name) => void child.kill(name), ready, exited };
+  return { pid: child.pid ?? 0, signal: (name) => void child.kill(name), output: () => output, ready, exited };
 }
 
 /** Processes that belong to the data folder, except the start itself. */

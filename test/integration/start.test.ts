@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { RUN_MARK } from '../../infra/local/leftovers.ts';
 import { startTimeOf } from '../../infra/local/process-table.ts';
 import { sharedStack } from '../stack.ts';
 import { childrenOf, runStart, type Started, withDataFolder } from './run-start.ts';
 
+const run = promisify(execFile);
 const STOP_MS_MAX = 10_000;
 
 async function stop(started: Started, dir: string): Promise<void> {
@@ -18,12 +20,25 @@ async function stop(started: Started, dir: string): Promise<void> {
   expect(childrenOf(dir)).toEqual([]);
 }
 
+/** Pastes the three lines of curl into a shell; answers what each printed. */
+async function pasteLines(started: Started): Promise<unknown[]> {
+  const lines = started
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('curl '));
+  expect(lines).toHaveLength(3);
+  const { stdout } = await run('sh', ['-e', '-c', lines.join('\n')]);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+}
+
 describe.concurrent('npm start', () => {
   test('serves, keeps its secrets to itself, and leaves nothing running', () =>
     withDataFolder(async (dir) => {
       const started = runStart(dir);
-      const url = await started.ready();
-      expect((await fetch(`${url}/livez`)).status).toBe(200);
+      await started.ready();
       expect(childrenOf(dir)).toHaveLength(3);
       await stop(started, dir);
 
@@ -34,18 +49,23 @@ describe.concurrent('npm start', () => {
       for (const name of logs) expect(readFileSync(join(dir, name), 'utf8')).not.toContain(token);
     }));
 
-  test('after kill -9 its children end, and the next start has the same data', () =>
+  test('its three lines of curl work; after kill -9 the next start has the same data', () =>
     withDataFolder(async (dir) => {
       const first = runStart(dir);
       await first.ready();
-      const token = readFileSync(join(dir, 'root-token'), 'utf8');
+      const [created, published, read] = await pasteLines(first);
+      expect(created).toMatchObject({ topic: 'hello' });
+      expect(published).toMatchObject({ results: [{ offset: 0 }] });
+      expect(read).toMatchObject({ messages: [{ key: 'a', text: 'Hello, Kelp' }] });
       first.signal('SIGKILL');
       await first.exited;
       // At once: the children of the first one are on their way out, or not even that.
       const second = runStart(dir);
       await second.ready();
-      expect(readFileSync(join(dir, 'root-token'), 'utf8')).toBe(token);
       expect(childrenOf(dir)).toHaveLength(3);
+      const [, more, all] = await pasteLines(second);
+      expect(more).toMatchObject({ results: [{ offset: 1 }] });
+      expect(all).toMatchObject({ messages: [{ offset: 0 }, { offset: 1 }] });
       await stop(second, dir);
     }));
 
