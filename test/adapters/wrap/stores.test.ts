@@ -8,6 +8,10 @@ import { describeObjectStore } from '../../conformance/object-store.ts';
 import { createSeededRandom } from '../../simulation/seeded-random.ts';
 import { createVirtualClock } from '../../simulation/virtual-clock.ts';
 
+function hanging(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+}
+
 function make() {
   return { clock: createVirtualClock(), random: createSeededRandom(1), telemetry: createRecordingTelemetry() };
 }
@@ -21,8 +25,6 @@ describe('wrapped stores', () => {
     const deps = make();
     const inner = createMemoryTable();
     let calls = 0;
-    const hanging = (signal: AbortSignal): Promise<never> =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
     const table = wrapTable({ ...inner, get: (key, signal) => (++calls < 3 ? hanging(signal) : inner.get(key, signal)) }, deps);
     expect(await deps.clock.run(table.get({ pk: 'p', sk: 's' }, new AbortController().signal))).toBeUndefined();
     expect(deps.telemetry.records.map(({ attributes }) => attributes['outcome'])).toEqual(['table-unavailable', 'table-unavailable', 'ok']);
