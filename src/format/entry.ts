@@ -1,8 +1,8 @@
 import { KelpError } from '../model/errors.ts';
 import type { Entry, ObjectRef, Run } from '../model/head.ts';
 import type { CommitId, Minute, ObjectId } from '../model/ids.ts';
-import type { Item, Value } from '../ports/metadata-table.ts';
-import { integerField, listField, stringField } from './item-fields.ts';
+import type { Item } from '../ports/metadata-table.ts';
+import { bytesField, integerField, integersField, stringField } from './item-fields.ts';
 
 // An entry without its commit id and offset, as it stands in a head's map `m` and in pages: short names, since a head of
 // 16 entries must stay under 4 KB. o: object, r: runs as flat triples, k: member mask (absent: all), t: highest timestamp.
@@ -22,13 +22,13 @@ export function encodeEntryBody(entry: EntryBody): Item {
 }
 
 export function decodeEntry(cid: CommitId, offset: number, item: Item): Entry {
-  const mask = item['k'];
+  const mask = bytesField(item, 'k');
   return {
     cid,
     offset,
     object: decodeObjectRef(stringField(item, 'o')),
-    runs: decodeRuns(listField(item, 'r')),
-    ...(mask instanceof Uint8Array ? { mask } : {}),
+    runs: decodeRuns(integersField(item, 'r')),
+    ...(mask === undefined ? {} : { mask }),
     highestTimestampMs: integerField(item, 't'),
   };
 }
@@ -38,13 +38,10 @@ function decodeObjectRef(text: string): ObjectRef {
   return { minute: text.slice(0, MINUTE_LENGTH) as Minute, id: text.slice(MINUTE_LENGTH + 1) as ObjectId };
 }
 
-function decodeRuns(values: readonly Value[]): Run[] {
-  const numbers = values.map((value) => {
-    if (typeof value !== 'number') throw new KelpError('corrupt', 'corrupt', 'stored run is damaged');
-    return value;
-  });
+function decodeRuns(numbers: readonly number[]): Run[] {
+  if (numbers.length === 0 || numbers.length % RUN_FIELDS !== 0) throw new KelpError('corrupt', 'corrupt', 'stored runs are damaged');
   const runs: Run[] = [];
-  for (let i = 0; i + RUN_FIELDS <= numbers.length; i += RUN_FIELDS) {
+  for (let i = 0; i < numbers.length; i += RUN_FIELDS) {
     const [start = 0, bytes = 0, count = 0] = numbers.slice(i, i + RUN_FIELDS);
     runs.push({ start, bytes, count });
   }

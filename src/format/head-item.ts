@@ -4,7 +4,18 @@ import { LOAD_BUCKETS } from '../model/limits.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
 import { decodeEntry } from './entry.ts';
-import { asItem, checkVersion, integerField, listField, mapField, stringField, wordField } from './item-fields.ts';
+import {
+  asItem,
+  checkVersion,
+  flagField,
+  integerField,
+  integersField,
+  listField,
+  mapField,
+  stringField,
+  stringsField,
+  wordField,
+} from './item-fields.ts';
 import { decodeLine } from './line.ts';
 import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
 
@@ -60,7 +71,7 @@ export function decodeHead(item: Item): Head {
     lo: integerField(item, 'lo'),
     hi: integerField(item, 'hi'),
     state: wordField(item, 'state', STATES),
-    deleted: item['deleted'] === true,
+    deleted: flagField(item, 'deleted'),
     tail: integerField(item, 'tail'),
     spilled: integerField(item, 'h'),
     spilledTimestampMs: integerField(item, 'ht'),
@@ -73,9 +84,9 @@ export function decodeHead(item: Item): Head {
       messages: integerField(item, 'messages'),
       bytes: integerField(item, 'bytes'),
       commits: integerField(item, 'commits'),
-      buckets: listField(item, 'hist').map(Number),
+      buckets: integersField(item, 'hist'),
     },
-    predecessors: listField(item, 'predecessors') as SegmentId[],
+    predecessors: stringsField(item, 'predecessors') as readonly SegmentId[],
     successors: listField(item, 'successors').map(decodeSegmentRange),
   };
 }

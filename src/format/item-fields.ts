@@ -1,4 +1,5 @@
 import { KelpError } from '../model/errors.ts';
+import type { Bytes } from '../model/message.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
 
 // Readers of stored fields: what is not as FORMAT.md says is damage, and named as such.
@@ -23,6 +24,34 @@ export function mapField(item: Item, name: string): Item {
   const value = item[name];
   if (!isItem(value)) throw damaged(name, value);
   return value;
+}
+
+/** Absent: false. */
+export function flagField(item: Item, name: string): boolean {
+  const value = item[name] ?? false;
+  if (typeof value !== 'boolean') throw damaged(name, value);
+  return value;
+}
+
+/** Undefined where there is none. */
+export function bytesField(item: Item, name: string): Bytes | undefined {
+  const value = item[name];
+  if (value !== undefined && !(value instanceof Uint8Array)) throw damaged(name, value);
+  return value;
+}
+
+export function stringsField(item: Item, name: string): readonly string[] {
+  return listField(item, name).map((value) => {
+    if (typeof value !== 'string') throw damaged(name, value);
+    return value;
+  });
+}
+
+export function integersField(item: Item, name: string): readonly number[] {
+  return listField(item, name).map((value) => {
+    if (!Number.isSafeInteger(value)) throw damaged(name, value);
+    return value as number;
+  });
 }
 
 export function listField(item: Item, name: string): readonly Value[] {

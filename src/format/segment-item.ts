@@ -1,7 +1,7 @@
 import type { SegmentId } from '../model/ids.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
-import { checkVersion, integerField, listField, stringField } from './item-fields.ts';
+import { checkVersion, integerField, stringField, stringsField } from './item-fields.ts';
 
 const SEGMENT_VERSION = 1;
 
@@ -19,6 +19,6 @@ export function decodeSegment(item: Item): SegmentRecord {
     segment: stringField(item, 'segment') as SegmentId,
     lo: integerField(item, 'lo'),
     hi: integerField(item, 'hi'),
-    predecessors: listField(item, 'predecessors') as SegmentId[],
+    predecessors: stringsField(item, 'predecessors') as readonly SegmentId[],
   };
 }

@@ -2,7 +2,7 @@ import { KelpError } from '../model/errors.ts';
 import type { SegmentId, TopicId } from '../model/ids.ts';
 import type { PartitionKey, Topic, TopologyChange } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
-import { asItem, checkVersion, integerField, listField, stringField, wordField } from './item-fields.ts';
+import { asItem, checkVersion, integerField, listField, stringField, stringsField, wordField } from './item-fields.ts';
 import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
 
 const TOPIC_VERSION = 1;
@@ -54,7 +54,7 @@ function decodeChange(value: Value): TopologyChange {
   return {
     id: stringField(item, 'id'),
     kind: wordField(item, 'kind', KINDS),
-    parents: listField(item, 'parents') as SegmentId[],
+    parents: stringsField(item, 'parents') as readonly SegmentId[],
     children: listField(item, 'children').map(decodeSegmentRange),
   };
 }

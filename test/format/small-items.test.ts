@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeDeletion, encodeDeletion } from '../../src/format/deletion-item.ts';
+import { decodeIdempotency, encodeIdempotency } from '../../src/format/idempotency-item.ts';
+import { decodeName, encodeName } from '../../src/format/name-item.ts';
+import { decodeSegment, encodeSegment } from '../../src/format/segment-item.ts';
+import type { TopicId } from '../../src/model/ids.ts';
+import type { Item } from '../../src/ports/metadata-table.ts';
+import { arbitraryCommitId, arbitrarySegment, arbitrarySegmentRange } from './arbitrary-head.ts';
+import { arbitraryId } from './arbitrary-id.ts';
+import { undetected } from './damage.ts';
+
+const topicId = arbitraryId as fc.Arbitrary<TopicId>;
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
+
+const name = fc
+  .record({ tenant: fc.string(), name: fc.string(), nextSegment: fc.nat(), version: fc.nat(), topic: optional(topicId) })
+  .map(({ topic, ...rest }) => ({ ...rest, ...(topic === undefined ? {} : { topic }) }));
+
+const segment = fc
+  .tuple(arbitrarySegmentRange, fc.array(arbitrarySegment, { maxLength: 3 }))
+  .map(([range, predecessors]) => ({ ...range, predecessors }));
+
+const deletion = fc.record({
+  topic: topicId,
+  name: fc.string(),
+  state: fc.constantFrom('pending' as const, 'cleaned' as const),
+  atMs: fc.nat(),
+});
+
+const part = fc
+  .record({
+    range: arbitrarySegmentRange,
+    cid: arbitraryCommitId,
+    tail: fc.maxSafeNat(),
+    offset: optional(fc.maxSafeNat()),
+    refusedAtTail: optional(fc.maxSafeNat()),
+  })
+  .map(({ offset, refusedAtTail, ...rest }) => ({
+    ...rest,
+    ...(offset === undefined ? {} : { offset }),
+    ...(refusedAtTail === undefined ? {} : { refusedAtTail }),
+  }));
+const idempotency = fc.record({
+  requestHash: fc.string(),
+  version: fc.nat(),
+  parts: fc.array(part, { maxLength: 4 }),
+  expiresMs: fc.nat({ max: 2 ** 43 }),
+});
+
+type Codec<T> = {
+  readonly values: fc.Arbitrary<T>;
+  readonly encode: (value: T) => Item;
+  readonly decode: (item: Item) => T;
+  readonly optional?: readonly string[];
+  readonly ignored?: readonly string[];
+};
+
+function suite<T>(what: string, codec: Codec<T>): void {
+  describe(what, () => {
+    test('comes back as it was', () => {
+      fc.assert(
+        fc.property(codec.values, (value) => {
+          expect(codec.decode(codec.encode(value))).toEqual(value);
+        }),
+      );
+    });
+
+    test('with anything of another type, or left out, is corrupt', () => {
+      fc.assert(
+        fc.property(codec.values, (value) => {
+          expect(undetected(codec.encode(value), codec.decode, codec)).toEqual([]);
+        }),
+        { numRuns: 20 },
+      );
+    });
+
+    test('of a newer form is corrupt, not guessed at', () => {
+      fc.assert(
+        fc.property(codec.values, (value) => {
+          expect(() => codec.decode({ ...codec.encode(value), v: 2 })).toThrow(expect.objectContaining({ kind: 'corrupt' }));
+        }),
+        { numRuns: 5 },
+      );
+    });
+  });
+}
+
+suite('a name', { values: name, encode: encodeName, decode: decodeName, optional: ['topic'] });
+suite('a segment', { values: segment, encode: encodeSegment, decode: decodeSegment });
+suite('a deletion', { values: deletion, encode: encodeDeletion, decode: decodeDeletion });
+suite('a request', { values: idempotency, encode: encodeIdempotency, decode: decodeIdempotency, ignored: ['ttl'] });
