@@ -5,6 +5,7 @@ import { checkMessage } from '../format/message-limits.ts';
 import { type KeyRule, keyRule, resolveKey } from '../format/resolve-key.ts';
 import { decodeUtf8, encodeUtf8 } from '../format/utf8.ts';
 import { invalid, KelpError } from '../model/errors.ts';
+import { MESSAGE_BYTES_MAX } from '../model/limits.ts';
 import type { Bytes, Header, Message } from '../model/message.ts';
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
@@ -31,7 +32,7 @@ export function createPublishMessage(deps: HttpDependencies): Handler {
     const sent = { key: keyOf(context), headers: messageHeadersOf(context), type: parseContentType(context.req.header('content-type')) };
     const traceParent = traceParentOf(context);
     refuseIfFull(publisher);
-    const readBody = once(() => bodyOf(deps, call));
+    const readBody = once(() => bodyOf(deps, call, MESSAGE_BYTES_MAX));
     return withTopic(call, { topics, stale: STALE_FOR_PUBLISHES }, async (topic) => {
       const body = await readBody();
       const message = messageOf(sent, body, { rule: keyRule(topic.settings.partitionKey), nowMs: clock.nowMs() });

@@ -101,7 +101,8 @@ function createAttributes(route: ServedRoute): (status: number, code: string | u
         'http.request.method': route.method,
         'http.route': route.name,
         'http.response.status_code': String(status),
-        ...(code === undefined ? {} : { 'error.type': code }),
+        // Always there: the exporter fixes a metric's labels by its first use. Empty counts as absent.
+        'error.type': code ?? '',
       };
       known.set(key, attributes);
     }

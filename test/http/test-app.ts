@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { Hono } from 'hono';
+import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
+import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
+import { createRecordingTelemetry, type RecordingTelemetry } from '../../src/adapters/memory/recording-telemetry.ts';
+import { createAuthenticator } from '../../src/adapters/system/authenticator.ts';
+import { createBackground, type SystemBackground } from '../../src/adapters/system/background.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createCompression } from '../../src/adapters/system/compression.ts';
+import { createSystemRandom } from '../../src/adapters/system/random.ts';
+import { type Broker, createBroker } from '../../src/broker/create-broker.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { HttpDependencies } from '../../src/http/dependencies.ts';
+import { READ_BYTES_MAX, REQUEST_BYTES_MAX, WAIT_MS_MAX } from '../../src/model/limits.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { MetadataTable } from '../../src/ports/metadata-table.ts';
+import type { ObjectStore } from '../../src/ports/object-store.ts';
+import { checkAnswer } from './check-answer.ts';
+
+export const TOKEN = 'test-token-0123456789';
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  /** The body as JSON; throws if it isn't. */
+  // oxlint-disable-next-line no-explicit-any
+  readonly json: any;
+};
+
+export type Sending = {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, with its type. */
+  readonly body?: Uint8Array | string | object;
+  /** null: none. */
+  readonly token?: string | null;
+  readonly signal?: AbortSignal;
+};
+
+export type TestApp = {
+  readonly app: Hono;
+  readonly broker: Broker;
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly telemetry: RecordingTelemetry;
+  readonly background: SystemBackground;
+  readonly deps: HttpDependencies;
+  /** Stops waiting readers. */
+  stop(): void;
+  /** Sends a request, reads the answer whole, and holds it against the documents. */
+  send(method: string, path: string, sending?: Sending): Promise<Answer>;
+};
+
+export type TestAppOptions = {
+  readonly table?: MetadataTable;
+  readonly store?: ObjectStore;
+  readonly clock?: Clock;
+  readonly deps?: Partial<HttpDependencies>;
+};
+
+/** The whole API over the real engine and stores in memory. */
+export function createTestApp(options: TestAppOptions = {}): TestApp {
+  const { table = createMemoryTable(), store = createMemoryStore(), clock = createSystemClock() } = options;
+  const telemetry = createRecordingTelemetry();
+  const background = createBackground({ clock, telemetry });
+  const compression = createCompression({ codec: 'zstd' });
+  const broker = createBroker({
+    table,
+    store,
+    clock,
+    random: createSystemRandom(),
+    telemetry,
+    compression,
+    background,
+    authenticator: createAuthenticator(['secret-of-the-tests']),
+    sha256: (text) => createHash('sha256').update(text).digest('hex'),
+  });
+  const stopping = new AbortController();
+  const deps: HttpDependencies = {
+    ...broker,
+    telemetry,
+    clock,
+    compression,
+    rootToken: TOKEN,
+    limits: { requestBytesMax: REQUEST_BYTES_MAX, readBytesMax: READ_BYTES_MAX, waitMsMax: WAIT_MS_MAX },
+    runtime: { streams: true, remainingMs: () => undefined },
+    metrics: () => 'kelp_up 1\n',
+    stopping: stopping.signal,
+    ...options.deps,
+  };
+  const app = createApp(deps);
+  return {
+    app,
+    broker,
+    table,
+    store,
+    telemetry,
+    background,
+    deps,
+    stop: () => stopping.abort(),
+    send: (method, path, sending) => send((request) => app.fetch(request), method, path, sending),
+  };
+}
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+export async function send(fetch: Fetch, method: string, path: string, sending: Sending = {}): Promise<Answer> {
+  const response = await fetch(requestOf(method, path, sending));
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  checkAnswer(method, path.split('?')[0] ?? '', response, bytes);
+  const text = Buffer.from(bytes).toString();
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    text,
+    get json() {
+      return JSON.parse(text) as unknown;
+    },
+  };
+}
+
+export function requestOf(method: string, path: string, { headers, body, token = TOKEN, signal }: Sending): Request {
+  const isObject = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
+  return new Request(`http://kelp.test${path}`, {
+    method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(isObject ? { 'content-type': 'application/json' } : {}),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: (isObject ? JSON.stringify(body) : body) as string | Uint8Array<ArrayBuffer> }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
