@@ -6,11 +6,20 @@ import { KelpError } from '../model/errors.ts';
  */
 export function inField(prefix: string, error: unknown): unknown {
   if (!(error instanceof KelpError)) return error;
-  const field = error.field === undefined || error.field === '' ? prefix : `${prefix}.${error.field}`;
-  return new KelpError(error.kind, error.code, error.message, { ...detailsOf(error), field });
+  const inner = error.field ?? '';
+  return placed(error, inner === '' || inner.startsWith('[') ? prefix + inner : `${prefix}.${inner}`, error.extra);
 }
 
-function detailsOf(error: KelpError): { extra: KelpError['extra']; cause: unknown; retryAfterMs?: number } {
-  const details = { extra: error.extra, cause: error.cause };
-  return error.retryAfterMs === undefined ? details : { ...details, retryAfterMs: error.retryAfterMs };
+/** The same error with the number of the line that it is in, counted from 1. */
+export function inLine(line: number, error: unknown): unknown {
+  return error instanceof KelpError ? placed(error, error.field, { ...error.extra, line }) : error;
+}
+
+function placed(error: KelpError, field: string | undefined, extra: KelpError['extra']): KelpError {
+  return new KelpError(error.kind, error.code, error.message, {
+    extra,
+    cause: error.cause,
+    ...(field === undefined || field === '' ? {} : { field }),
+    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+  });
 }
