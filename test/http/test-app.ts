@@ -56,7 +56,8 @@ export type TestAppOptions = {
   readonly table?: MetadataTable;
   readonly store?: ObjectStore;
   readonly clock?: Clock;
-  readonly deps?: Partial<HttpDependencies>;
+  /** Puts something else in place of what it is given. */
+  readonly change?: (deps: HttpDependencies) => Partial<HttpDependencies>;
 };
 
 /** The whole API over the real engine and stores in memory. */
@@ -77,7 +78,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
   });
   const stopping = new AbortController();
-  const deps: HttpDependencies = {
+  const own: HttpDependencies = {
     ...broker,
     telemetry,
     clock,
@@ -85,10 +86,10 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     rootToken: TOKEN,
     limits: { requestBytesMax: REQUEST_BYTES_MAX, readBytesMax: READ_BYTES_MAX, waitMsMax: WAIT_MS_MAX },
     runtime: { streams: true, remainingMs: () => undefined },
-    metrics: () => 'kelp_up 1\n',
+    metrics: () => Promise.resolve('kelp_up 1\n'),
     stopping: stopping.signal,
-    ...options.deps,
   };
+  const deps = { ...own, ...options.change?.(own) };
   const app = createApp(deps);
   return {
     app,
