@@ -7,7 +7,7 @@ import { endLeftovers } from './leftovers.ts';
 const OWNER_FILE = 'owner';
 
 /** Free space without which a start is refused: SeaweedFS lays out its first volumes, and stops taking writes on a full disk. */
-export const FREE_BYTES_MIN = 1_073_741_824;
+const FREE_BYTES_MIN = 1_073_741_824;
 
 export type DataFolder = Lock & { readonly dir: string };
 

@@ -73,7 +73,7 @@ export function createChildren(folder: string): Children {
 }
 
 /** What a child needs of our environment and no more: a `weed` would take AWS credentials that it finds there for its own. */
-export function baseEnvironment(): NodeJS.ProcessEnv {
+function baseEnvironment(): NodeJS.ProcessEnv {
   const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'TZ', 'NODE_COMPILE_CACHE'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 }
@@ -127,7 +127,7 @@ function control(child: ChildProcess, exited: Promise<Exit>): Pick<Child, 'pid' 
 }
 
 /** Whether there was anybody to take it. */
-export function signalGroup(pid: number, name: NodeJS.Signals): boolean {
+function signalGroup(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(-pid, name);
   } catch (error) {
