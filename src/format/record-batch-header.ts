@@ -14,7 +14,6 @@ export const BATCH_LENGTH_EXCLUDES = 12;
 export const BATCH_CRC_FROM = 21;
 
 export const AT_BATCH_LENGTH = 8;
-export const AT_LEADER_EPOCH = 12;
 export const AT_MAGIC = 16;
 export const AT_CRC = 17;
 export const AT_ATTRIBUTES = 21;
@@ -115,7 +114,7 @@ export function withBaseOffset(bytes: Bytes, baseOffset: number): Bytes {
   return copy;
 }
 
-export function readInt64(view: DataView, at: number): number {
+function readInt64(view: DataView, at: number): number {
   return view.getInt32(at) * 2 ** 32 + view.getUint32(at + 4);
 }
 

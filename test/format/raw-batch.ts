@@ -28,7 +28,7 @@ export type RawBatch = {
   readonly lengthOff?: number;
 };
 
-export function varint(value: number | bigint): number[] {
+function varint(value: number | bigint): number[] {
   let zigzag = BigInt.asUintN(64, (BigInt(value) << 1n) ^ (BigInt(value) >> 63n));
   const bytes: number[] = [];
   for (; zigzag >= 128n; zigzag >>= 7n) bytes.push(Number(zigzag & 127n) | 128);
