@@ -46,45 +46,45 @@ test('a head that newer code wrote is corrupt, not guessed at', () => {
 
 const cid = (n: number): CommitId => `0mx23hdloeeu7ccgm${String(n).padStart(5, '0')}` as CommitId;
 
-describe('size', () => {
-  const head = (entries: number, lines: number, maskBytes: number) => {
-    const batches = (line: number) =>
-      Array.from({ length: LINE_BATCHES_MAX }, (_, n) => ({ sequence: 1_000_000 + n, count: 100, cid: cid(line * 5 + n), delta: 1_000 }));
-    return headItem({
-      topic: 't123456789012345' as TopicId,
-      segment: segmentId(1),
-      lo: 0,
-      hi: 65_535,
-      state: 'open',
-      deleted: false,
-      tail: 1e12,
-      spilled: 1e12 - 16_000,
-      guard: cid(1),
-      floor: '29932870' as Minute,
-      spilledTimestampMs: 1_795_971_600_000,
-      entries: Array.from({ length: entries }, (_, n) => ({
-        cid: cid(n),
-        offset: 1e12 - 16_000 + n * 1_000,
-        object: { minute: '29932870' as Minute, id: 'o123456789012345' as ObjectId },
-        runs: [{ start: 1_000_000, bytes: 1_000_000, count: 1_000 }],
-        ...(maskBytes === 0 ? {} : { mask: new Uint8Array(maskBytes) }),
-        highestTimestampMs: 1_795_971_600_000,
-      })),
-      lines: new Map(
-        Array.from({ length: lines }, (_, n) => [`producer-${n}-of-an-instance`, { epoch: 1, next: 1_000_500, batches: batches(n) }]),
-      ),
-      evictions: 1_000,
-      load: { messages: 1e12, bytes: 1e15, commits: 1e9, buckets: Array.from({ length: 16 }, () => 1e11) },
-      predecessors: [segmentId(0)],
-      successors: [],
-    });
-  };
+const fullHead = (entries: number, lines: number, maskBytes: number) => {
+  const batches = (line: number) =>
+    Array.from({ length: LINE_BATCHES_MAX }, (_, n) => ({ sequence: 1_000_000 + n, count: 100, cid: cid(line * 5 + n), delta: 1_000 }));
+  return headItem({
+    topic: 't123456789012345' as TopicId,
+    segment: segmentId(1),
+    lo: 0,
+    hi: 65_535,
+    state: 'open',
+    deleted: false,
+    tail: 1e12,
+    spilled: 1e12 - 16_000,
+    guard: cid(1),
+    floor: '29932870' as Minute,
+    spilledTimestampMs: 1_795_971_600_000,
+    entries: Array.from({ length: entries }, (_, n) => ({
+      cid: cid(n),
+      offset: 1e12 - 16_000 + n * 1_000,
+      object: { minute: '29932870' as Minute, id: 'o123456789012345' as ObjectId },
+      runs: [{ start: 1_000_000, bytes: 1_000_000, count: 1_000 }],
+      ...(maskBytes === 0 ? {} : { mask: new Uint8Array(maskBytes) }),
+      highestTimestampMs: 1_795_971_600_000,
+    })),
+    lines: new Map(
+      Array.from({ length: lines }, (_, n) => [`producer-${n}-of-an-instance`, { epoch: 1, next: 1_000_500, batches: batches(n) }]),
+    ),
+    evictions: 1_000,
+    load: { messages: 1e12, bytes: 1e15, commits: 1e9, buckets: Array.from({ length: 16 }, () => 1e11) },
+    predecessors: [segmentId(0)],
+    successors: [],
+  });
+};
 
+describe('size', () => {
   test('a head of plain commits stays under 4 KB until it is spilled', () => {
-    expect(itemBytes(head(HEAD_ENTRIES_SPILL, 0, 0))).toBeLessThan(4_096);
+    expect(itemBytes(fullHead(HEAD_ENTRIES_SPILL, 0, 0))).toBeLessThan(4_096);
   });
 
   test('with all lines in use it stays under 5 KB', () => {
-    expect(itemBytes(head(HEAD_ENTRIES_SPILL, HEAD_LINES_MAX, 0))).toBeLessThan(5_120);
+    expect(itemBytes(fullHead(HEAD_ENTRIES_SPILL, HEAD_LINES_MAX, 0))).toBeLessThan(5_120);
   });
 });
