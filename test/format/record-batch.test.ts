@@ -162,6 +162,18 @@ describe('record batch', () => {
     expect(await codecOf(randomBytes(5_000))).toBe('none');
   });
 
+  test('reads back what is larger unpacked than the request that brought it', async () => {
+    // Keys that were found by pointer stand in the value too.
+    const key = bytesOf('k'.repeat(4_096));
+    const messages = Array.from({ length: 4_096 }, () => ({ key, value: bytesOf('v'.repeat(4_098)), headers: [], timestampMs: T }));
+    const compression = createCompression({ codec: 'zstd' });
+    const batch = await encodeBatch(messages, compression);
+    expect(batch.length).toBeLessThan(1_000_000);
+    const decoded = await decodeBatch(batch, 0, compression);
+    expect(decoded).toHaveLength(4_096);
+    expect(decoded.every((message) => message.key.length === 4_096 && message.value?.length === 4_098)).toBe(true);
+  });
+
   test('F18 finds each flipped bit, except where nothing that is read stands', async () => {
     const batch = await small();
     // Base offset and leader epoch: outside the checksum, so that a reader may set them.
