@@ -103,7 +103,7 @@ function document(code: string, { status, retryable }: ProblemRule, detail: stri
   if (busy) members['retryAfterMs'] ??= RETRY_AFTER_MS;
   if (code === 'throttled') members['reason'] ??= 'broker';
   const words = code.replaceAll('-', ' ');
-  return {
+  const standard = {
     type: `urn:kelp:problem:${code}`,
     title: words.charAt(0).toUpperCase() + words.slice(1),
     status,
@@ -111,8 +111,9 @@ function document(code: string, { status, retryable }: ProblemRule, detail: stri
     retryable,
     indefinite: code === 'indefinite',
     detail,
-    ...members,
   };
+  // Before and behind: first in order, and never replaced.
+  return { ...standard, ...members, ...standard };
 }
 
 /** As JSON, at most PROBLEM_BYTES_MAX: what is beyond the standard members goes first, then the detail's end. */

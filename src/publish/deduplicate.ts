@@ -57,7 +57,7 @@ export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, 
       if (open.length === 0 || (other === undefined && open.every((part) => part.refusedAtTail !== undefined))) return progress.results;
       record = other ?? next;
     } catch (error) {
-      failAll(progress, open, unknown(error));
+      failAll(progress, parts, unknown(error));
       return progress.results;
     }
   }
@@ -182,8 +182,9 @@ function fail({ results }: Progress, { slice, part }: Recorded, error: KelpError
   return part;
 }
 
-/** Those of these parts that are not stored. */
+/** Of all parts (only together they have room for the whole request) those that are not stored. */
 function failAll(progress: Progress, parts: readonly RecordedPart[], error: KelpError): void {
-  const open = parts.filter((part) => part.offset === undefined);
-  for (const recorded of withSlices(progress.request, open)) fail(progress, recorded, error);
+  for (const recorded of withSlices(progress.request, parts)) {
+    if (recorded.part.offset === undefined) fail(progress, recorded, error);
+  }
 }
