@@ -170,22 +170,20 @@ describe('A4 a hole in the index', () => {
     );
   });
 
-  test('A1 a page at or above the spill count is unsettled, and never read', async () => {
+  test('A9 a page at or above the spill count is unsettled, and never believed', async () => {
     const log = createLog();
     const segment = await log.make(ALL);
-    await log.write(segment, 'a');
-    await log.spill(segment);
-    await log.write(segment, 'b');
-    await log.spill(segment, { settle: false });
+    for (const text of ['a', 'b']) {
+      await log.write(segment, text);
+      await log.spill(segment);
+    }
     await log.write(segment, 'c');
-    // What a reader would see who believed it: the head has more than the page.
-    await log.table.update(
-      pageKey(log.topic.id, segment, 1),
-      { condition: [], changes: [{ op: 'set', path: ['entries'], value: [] }] },
-      calm(),
-    );
+    await log.spill(segment, { settle: false });
+    const ghost = { condition: [], changes: [{ op: 'set' as const, path: ['entries', 0, 'o'], value: `00000000/o${'x'.repeat(15)}` }] };
+    await log.table.update(pageKey(log.topic.id, segment, 2), ghost, calm());
+    await log.write(segment, 'd');
     const page = await readAt(log, segment, 0);
-    expect(await values(log.consumer, page.slices)).toEqual(['a', 'b', 'c']);
+    expect(await values(log.consumer, page.slices)).toEqual(['a', 'b', 'c', 'd']);
   });
 
   test('a page that is gone is an error that names the place, and never skipped', async () => {

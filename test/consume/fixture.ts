@@ -3,7 +3,7 @@ import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createAuthenticator } from '../../src/adapters/system/authenticator.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { type ConsumerDeps, createConsumer } from '../../src/consume/create-consumer.ts';
-import type { BatchSlice, Consumer, ReadBounds } from '../../src/consume/page.ts';
+import type { BatchSlice, Consumer, ReadBounds, TopicPage } from '../../src/consume/page.ts';
 import { batchObjectHeaderBytes, encodeBatchObjectHeader } from '../../src/format/batch-object.ts';
 import { encodeEntryBody } from '../../src/format/entry.ts';
 import { decodeHead, encodeNewHead } from '../../src/format/head-item.ts';
@@ -53,6 +53,8 @@ export type Append = {
   /** Batches that are in the object and not in the entry: members that were refused. */
   readonly skip?: readonly number[];
   readonly compress?: boolean;
+  /** Committed by another instance: this one's heads are not told. */
+  readonly elsewhere?: boolean;
 };
 
 /** A log whose heads, pages and objects a test writes itself, through the codecs; and readers of it. */
@@ -118,11 +120,11 @@ function createWriter({ table, store, clock, topic, heads }: WriterDeps) {
   let segments = topic.firstSegment;
   let commits = 0;
 
-  async function update(segment: SegmentId, change: Update): Promise<Head> {
+  async function update(segment: SegmentId, change: Update, elsewhere = false): Promise<Head> {
     const result = await table.update(headKey(topic.id, segment), change, calm());
     if (!result.applied) throw new Error(`the fixture's update of ${segment} was refused`);
     const after = decodeHead(result.item);
-    heads.offer(after);
+    if (!elsewhere) heads.offer(after);
     return after;
   }
 
@@ -171,14 +173,15 @@ function createWriter({ table, store, clock, topic, heads }: WriterDeps) {
       const cid = formatCommitId(clock.nowMs(), 'instance', commits);
       const kept = each.batches.filter((_, index) => each.skip?.includes(index) !== true).flat();
       const highestTimestampMs = Math.max(...kept.map((one) => one.timestampMs));
-      const after = await update(each.segment, {
+      const change: Update = {
         condition: [{ op: '=', path: ['state'], value: 'open' }],
         changes: [
           { op: 'copy', path: ['c', cid], from: ['tail'] },
           { op: 'set', path: ['m', cid], value: encodeEntryBody({ object: { minute, id }, runs, highestTimestampMs }) },
           { op: 'add', path: ['tail'], value: kept.length },
         ],
-      });
+      };
+      const after = await update(each.segment, change, each.elsewhere);
       appended.push({ key, starts, batches, head: after });
     }
     return appended;
@@ -227,3 +230,19 @@ export async function shown(consumer: Consumer, slices: readonly BatchSlice[]): 
 }
 export const values = async (consumer: Consumer, slices: readonly BatchSlice[]): Promise<string[]> =>
   (await shown(consumer, slices)).map((text) => text.slice(text.indexOf('=') + 1));
+
+/** A page of the log's topic. */
+export const readTopic = (log: Log, cursor: string, bounds = EVERYTHING, consumer: Consumer = log.consumer): Promise<TopicPage> =>
+  consumer.readTopic(log.topic, { cursor, ...bounds }, calm());
+
+/** Reads on until a page is empty. */
+export async function drain(log: Log, cursor: string, bounds = EVERYTHING, consumer: Consumer = log.consumer) {
+  const read: string[] = [];
+  let next = cursor;
+  for (;;) {
+    const page = await readTopic(log, next, bounds, consumer);
+    next = page.cursor;
+    if (page.slices.length === 0) return { read, cursor: next };
+    read.push(...(await shown(consumer, page.slices)));
+  }
+}

@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events';
+import { createTail } from '../../src/consume/tail.ts';
+import type { Head } from '../../src/model/head.ts';
 import { describe, expect, test } from 'vitest';
 import { TAIL_POLL_MS_MAX, TAIL_POLL_MS_MIN } from '../../src/model/limits.ts';
 import { KelpError } from '../../src/model/errors.ts';
@@ -13,7 +15,7 @@ const LONG = { ...EVERYTHING, waitMs: 25_000 };
 /** An instance whose reads of the head are counted, and may fail. */
 function createReader(log: Log) {
   const counts = { heads: 0 };
-  let failure: unknown;
+  let failure: Error | undefined;
   const table: MetadataTable = {
     ...log.table,
     get(key, signal) {
@@ -21,7 +23,7 @@ function createReader(log: Log) {
       return failure === undefined ? log.table.get(key, signal) : Promise.reject(failure);
     },
   };
-  return { ...log.instance({ table }), counts, fail: (error: unknown) => (failure = error) };
+  return { ...log.instance({ table }), counts, fail: (error: Error | undefined) => (failure = error) };
 }
 
 /** What a promise has come to so far. */
@@ -33,6 +35,8 @@ function watch(promise: Promise<SegmentPage>) {
   );
   return seen;
 }
+
+const hasMessages = (head: Head): boolean => head.tail > 0;
 
 const waitAt = (reader: Pick<Log, 'consumer'>, log: Log, segment: SegmentId, offset: number, signal: AbortSignal = calm()) =>
   reader.consumer.readSegment(log.topic, { segment, from: { offset }, ...LONG }, signal);
@@ -99,7 +103,17 @@ describe('J-20 waiting at the tail', () => {
     expect(there.error).toMatchObject({ kind: 'not-found', code: 'topic-not-found' });
   });
 
-  test('a commit between the look at the head and the wait is not missed', async () => {
+  test('news that came between the look at the head and the wait end it at once', async () => {
+    const log = createLog();
+    const segment = await log.make(ALL);
+    await log.write(segment, 'a');
+    const waiting = createTail(log).wait([{ topic: log.topic.id, segment, isNews: hasMessages }], 25_000, calm());
+    await log.clock.advance(0);
+    expect(log.clock.sleeping()).toBe(0);
+    expect(await waiting).toMatchObject({ tail: 1 });
+  });
+
+  test('a commit during the look at the head is not missed', async () => {
     const log = createLog();
     const segment = await log.make(ALL);
     const reader = log.instance({
@@ -135,6 +149,19 @@ describe('a table that does not answer the poller', () => {
     await log.write(segment, 'a');
     await log.clock.advance(TAIL_POLL_MS_MAX);
     expect(seen.page?.nextOffset).toBe(1);
+  });
+
+  test('for a while, and then nothing is published: an empty page', async () => {
+    const log = createLog();
+    const segment = await log.make(ALL);
+    const reader = createReader(log);
+    const seen = watch(waitAt(reader, log, segment, 0));
+    await log.clock.advance(0);
+    reader.fail(down);
+    await log.clock.advance(10_000);
+    reader.fail(undefined);
+    await log.clock.advance(15_000);
+    expect(seen.page).toMatchObject({ slices: [], nextOffset: 0 });
   });
 
   test('to the end: its error, since an empty page would say that there is nothing', async () => {
