@@ -29,7 +29,6 @@ export type KeyedRequest = {
 /** What this handler knows. `decided`: what became of attempts, by their ids, so that none is sent twice. */
 type Progress = {
   readonly request: KeyedRequest;
-  readonly adopted: boolean;
   readonly results: (Placed | KelpError)[];
   readonly decided: Map<string, readonly RecordedPart[]>;
 };
@@ -42,9 +41,8 @@ type Progress = {
 export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, signal: AbortSignal): Promise<(Placed | KelpError)[]> {
   const key = idempotencyKey(request.topic.id, request.digest);
   const ranges = cut(request.whole, request.ranges).map((slice) => slice.range);
-  const { record: opened, adopted } = await openRecord(deps, key, { ...request, ranges }, signal);
-  const progress: Progress = { request, adopted, results: [], decided: new Map() };
-  let record = opened;
+  let record = await openRecord(deps, key, { ...request, ranges }, signal);
+  const progress: Progress = { request, results: [], decided: new Map() };
   for (let move = 0; move <= MOVES_MAX; move += 1) {
     const parts = await decideParts(deps, progress, record, signal);
     const fresh = parts.filter((part) => !record.parts.includes(part));
@@ -61,7 +59,7 @@ export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, 
       return progress.results;
     }
   }
-  failAll(progress, record.parts, changesTooFast());
+  failAll(progress, record.parts, unknown(changesTooFast()));
   return progress.results;
 }
 
@@ -138,7 +136,7 @@ async function settle(
     case 'stored':
       return [place(progress, sent, outcome.offset, false)];
     case 'failed':
-      return [fail(progress, sent, progress.adopted ? unknown(outcome.error) : outcome.error)];
+      return [fail(progress, sent, unknown(outcome.error))];
     case 'refused':
       // Recorded before it is answered: another handler would go on with a new attempt, and store what was refused.
       return [{ ...fail(progress, sent, outcome.error), refusedAtTail: outcome.tail }];
@@ -157,7 +155,10 @@ function isMovable({ options, whole }: KeyedRequest, successors: readonly Segmen
   return successors.length > 0 && options.matchTail === undefined && whole.content.kind === 'messages';
 }
 
-/** Another handler may have sent under the same id, or go on where this one stops: what it does is not known here. */
+/**
+ * Once the record is put, nobody is alone: a repeat may have adopted it, and go on where this handler stops. What it does is
+ * not known here, whatever became of our own attempt.
+ */
 function unknown(error: unknown): KelpError {
   if (error instanceof KelpError && error.kind === 'indefinite') return error;
   return new KelpError('indefinite', 'indefinite', 'the outcome is not known yet; ask again under the same key', { cause: error });

@@ -8,25 +8,22 @@ import type { CommitDeps } from './find-fate.ts';
 
 export type RecordDeps = Pick<CommitDeps, 'table' | 'heads' | 'commitIds' | 'clock' | 'random'>;
 
-/** What a handler finds, or makes. `adopted`: somebody else made it, who may have sent its attempts. */
-export type OpenRecord = { readonly record: IdempotencyRecord; readonly adopted: boolean };
-
 /** Puts the record if there is none, or over one that has expired. Error `conflict`/`key-reused`: another request's key. */
 export async function openRecord(
   deps: RecordDeps,
   key: Key,
   request: { readonly requestHash: string; readonly topic: Topic; readonly ranges: readonly SegmentRange[] },
   signal: AbortSignal,
-): Promise<OpenRecord> {
+): Promise<IdempotencyRecord> {
   const { requestHash, topic, ranges } = request;
   const parts = await Promise.all(ranges.map((range) => newAttempt(deps, topic, range, signal)));
   const fresh: IdempotencyRecord = { requestHash, version: 1, parts, expiresMs: deps.clock.nowMs() + IDEMPOTENCY_MS };
   const found = await putRecord(deps, { key, record: fresh, condition: [{ op: 'missing', path: ['hash'] }] }, signal);
-  if (found === undefined) return { record: fresh, adopted: false };
-  if (found.expiresMs > deps.clock.nowMs()) return { record: sameRequest(found, requestHash), adopted: true };
+  if (found === undefined) return fresh;
+  if (found.expiresMs > deps.clock.nowMs()) return sameRequest(found, requestHash);
   const renewed = { ...fresh, version: found.version + 1 };
   const other = await replaceRecord(deps, key, renewed, signal);
-  return other === undefined ? { record: renewed, adopted: false } : { record: sameRequest(other, requestHash), adopted: true };
+  return other === undefined ? renewed : sameRequest(other, requestHash);
 }
 
 /** On the version before it. Undefined if it was put; otherwise the record that another handler put in its place. */
