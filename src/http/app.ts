@@ -27,7 +27,7 @@ export function createApp(deps: HttpDependencies): Hono {
 }
 
 function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>> {
-  const readers = { ...deps, waiters: createWaiters() };
+  const readers = { ...deps, waiters: createWaiters(deps.telemetry) };
   return {
     livez,
     readyz: createReadyz(deps),

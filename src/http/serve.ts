@@ -59,6 +59,7 @@ export function createServe(deps: HttpDependencies): Serve {
     const attributesOf = createAttributes(route);
     return async (context) => {
       const startedMs = clock.monotonicMs();
+      telemetry.adjust('http.server.active_requests', 1);
       let response: Response;
       let code: string | undefined;
       try {
@@ -69,6 +70,7 @@ export function createServe(deps: HttpDependencies): Serve {
         response = problemResponse(problem, headersOf(problem));
         code = problem.code;
       }
+      telemetry.adjust('http.server.active_requests', -1);
       telemetry.record('http.server.request.duration', (clock.monotonicMs() - startedMs) / 1_000, attributesOf(response.status, code));
       return response;
     };

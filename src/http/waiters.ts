@@ -1,5 +1,6 @@
 import { KelpError } from '../model/errors.ts';
 import { WAITERS_MAX } from '../model/limits.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import type { HttpDependencies } from './dependencies.ts';
 
 /** Counts readers that wait: each keeps a connection and some memory for as long as it likes. */
@@ -11,7 +12,7 @@ export type Waiters = {
 /** What handlers need that let their callers wait. */
 export type ReaderDependencies = HttpDependencies & { readonly waiters: Waiters };
 
-export function createWaiters(waitersMax: number = WAITERS_MAX): Waiters {
+export function createWaiters(telemetry: Telemetry, waitersMax: number = WAITERS_MAX): Waiters {
   let waiting = 0;
   return {
     enter() {
@@ -19,10 +20,13 @@ export function createWaiters(waitersMax: number = WAITERS_MAX): Waiters {
         throw new KelpError('throttled', 'throttled', 'as many readers wait here as may', { extra: { reason: 'broker' } });
       }
       waiting += 1;
+      telemetry.adjust('kelp.http.waiters', 1);
       let inside = true;
       return () => {
-        if (inside) waiting -= 1;
+        if (!inside) return;
         inside = false;
+        waiting -= 1;
+        telemetry.adjust('kelp.http.waiters', -1);
       };
     },
   };

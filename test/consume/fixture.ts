@@ -27,7 +27,7 @@ import { createManualClock, type ManualClock } from './manual-clock.ts';
 
 const utf8 = new TextEncoder();
 export const EVERYTHING: ReadBounds = { messagesMax: 100_000, bytesMax: 100_000_000, waitMs: 0 };
-export const silent: Telemetry = { count: () => undefined, record: () => undefined, log: () => undefined };
+export const silent: Telemetry = { count: () => undefined, adjust: () => undefined, record: () => undefined, log: () => undefined };
 export const compression = createCompression({ codec: 'zstd' });
 const plain = createCompression({ codec: 'none' });
 

@@ -75,6 +75,7 @@ function createNotes(clock: Clock): { readonly telemetry: Telemetry; readonly ba
   const running = new Set<Promise<void>>();
   const telemetry: Telemetry = {
     count: (name, value) => void counts.set(name, (counts.get(name) ?? 0) + value),
+    adjust: () => undefined,
     record: () => undefined,
     log: (level, message) => void logs.push({ level, message }),
   };

@@ -9,23 +9,27 @@ export type LogRecord = {
 
 export type RecordingTelemetry = Telemetry & {
   readonly counts: Measurement[];
+  readonly adjustments: Measurement[];
   readonly records: Measurement[];
   readonly logs: LogRecord[];
-  /** The sum of a count, over all attributes. */
+  /** The sum of a count, or of what goes up and down, over all attributes. */
   total(name: string): number;
 };
 
 /** Keeps everything, for tests to look at. */
 export function createRecordingTelemetry(): RecordingTelemetry {
   const counts: Measurement[] = [];
+  const adjustments: Measurement[] = [];
   const records: Measurement[] = [];
   const logs: LogRecord[] = [];
   return {
     counts,
+    adjustments,
     records,
     logs,
-    total: (name) => counts.filter((count) => count.name === name).reduce((sum, { value }) => sum + value, 0),
+    total: (name) => [...counts, ...adjustments].filter((count) => count.name === name).reduce((sum, { value }) => sum + value, 0),
     count: (name, value, attributes = {}) => void counts.push({ name, value, attributes }),
+    adjust: (name, value, attributes = {}) => void adjustments.push({ name, value, attributes }),
     record: (name, value, attributes = {}) => void records.push({ name, value, attributes }),
     log: (level, message, fields = {}) => void logs.push({ level, message, fields }),
   };

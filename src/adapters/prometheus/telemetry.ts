@@ -1,4 +1,4 @@
-import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Clock } from '../../ports/clock.ts';
 import type { Attributes, Telemetry } from '../../ports/telemetry.ts';
 import { logLine } from './log-line.ts';
@@ -25,6 +25,7 @@ export function createPrometheusTelemetry({ clock, write }: TelemetryOptions): P
   // Memory, CPU and event loop of the process, read when somebody asks.
   collectDefaultMetrics({ register: registry });
   const counters = new Map<string, Labelled<Counter>>();
+  const gauges = new Map<string, Labelled<Gauge>>();
   const histograms = new Map<string, Labelled<Histogram>>();
   const told = new Set<string>();
 
@@ -56,6 +57,10 @@ export function createPrometheusTelemetry({ clock, write }: TelemetryOptions): P
       const { metric, labels } = foundOr(counters, name, () => makeCounter(registry, name, attributes));
       metric.inc(labelsOf(name, labels, attributes), value);
     },
+    adjust(name, delta, attributes = {}) {
+      const { metric, labels } = foundOr(gauges, name, () => makeGauge(registry, name, attributes));
+      metric.inc(labelsOf(name, labels, attributes), delta);
+    },
     record(name, value, attributes = {}) {
       const { metric, labels } = foundOr(histograms, name, () => makeHistogram(registry, name, attributes));
       metric.observe(labelsOf(name, labels, attributes), value);
@@ -72,6 +77,12 @@ function foundOr<M>(metrics: Map<string, M>, name: string, make: () => M): M {
 function makeCounter(registry: Registry, name: string, attributes: Attributes): Labelled<Counter> {
   const labels = Object.keys(attributes).map(underscored);
   const metric = new Counter({ name: counterName(name), help: name, labelNames: labels, registers: [registry] });
+  return { metric, labels: new Set(labels) };
+}
+
+function makeGauge(registry: Registry, name: string, attributes: Attributes): Labelled<Gauge> {
+  const labels = Object.keys(attributes).map(underscored);
+  const metric = new Gauge({ name: underscored(name), help: name, labelNames: labels, registers: [registry] });
   return { metric, labels: new Set(labels) };
 }
 

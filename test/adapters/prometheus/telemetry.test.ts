@@ -31,6 +31,18 @@ describe('prometheus telemetry', () => {
     ]);
   });
 
+  test('what goes up and down is a gauge', async () => {
+    const { telemetry } = make();
+    telemetry.adjust('kelp.http.waiters', 1);
+    telemetry.adjust('kelp.http.waiters', 1);
+    telemetry.adjust('kelp.http.waiters', -2);
+    telemetry.adjust('kelp.open', 3, { kind: 'a' });
+    expect([...(await samples(telemetry))]).toEqual([
+      ['kelp_http_waiters', 0],
+      ['kelp_open{kind="a"}', 3],
+    ]);
+  });
+
   test('a duration is a histogram in seconds, everything else one in bytes', async () => {
     const { telemetry } = make();
     telemetry.record('kelp.table.operation.duration', 0.003, { operation: 'get', 'error.type': '' });
