@@ -37,45 +37,43 @@ const LEFT_BEHIND = new RegExp(
   ].join('|'),
 );
 
-export const noRegistryHost: Rule = (_, text) =>
+const noRegistryHost: Rule = (_, text) =>
   HOSTS.filter((host) => new RegExp(escape(host)).test(text)).map((host) => `names the registry host ${host}`);
 
-export const noMachinePath: Rule = (_, text) =>
-  linesThat(text, (line) => MACHINE_PATHS.test(line)).map((n) => `line ${n}: a path of one machine`);
+const noMachinePath: Rule = (_, text) => linesThat(text, (line) => MACHINE_PATHS.test(line)).map((n) => `line ${n}: a path of one machine`);
 
-export const noSharedFolder: Rule = (path, text) =>
+const noSharedFolder: Rule = (path, text) =>
   CODE.test(path)
     ? linesThat(text, (line) => line.includes(word('../sha', 'red'))).map((n) => `line ${n}: reads a folder outside the project`)
     : [];
 
-export const nothingLeftBehind: Rule = (path, text) =>
+const nothingLeftBehind: Rule = (path, text) =>
   CODE.test(path) ? linesThat(text, (line) => LEFT_BEHIND.test(line)).map((n) => `line ${n}: left undone, skipped or silenced`) : [];
 
-export const fileSize: Rule = (path, text) => {
+const fileSize: Rule = (path, text) => {
   if (!CODE.test(path)) return [];
   const lines = text.split('\n').length - 1;
   const linesMax = path.startsWith('functions/') ? FUNCTION_FILE_LINES_MAX : FILE_LINES_MAX;
   return lines > linesMax ? [`${lines} lines, of ${linesMax} at most`] : [];
 };
 
-export const fileName: Rule = (path) => {
+const fileName: Rule = (path) => {
   if (!OURS.test(path) || !CODE.test(path)) return [];
   const shape = path.split('/').filter((part) => !PATH_SHAPE.test(part));
   return [...shape.map((part) => `${part} is not kebab-case`), ...(NAMES_BANNED.test(path) ? ['its name says nothing'] : [])];
 };
 
 /** Every wait ends with its caller: types make the ports' signals mandatory, this finds the ways around them. */
-export const everyWaitHasASignal: Rule = (path, text) => (/^(src|functions)\/.*\.ts$/.test(path) ? inspect(path, text, signalProblem) : []);
+const everyWaitHasASignal: Rule = (path, text) => (/^(src|functions)\/.*\.ts$/.test(path) ? inspect(path, text, signalProblem) : []);
 
 /**
  * More than three parameters become an options object. Not counted: the dependencies at the front and the signal at the end,
  * which most functions pass on, and what may be left out.
  */
-export const fewParameters: Rule = (path, text) =>
-  /^(src|functions|infra)\/.*\.ts$/.test(path) ? inspect(path, text, parameterProblem) : [];
+const fewParameters: Rule = (path, text) => (/^(src|functions|infra)\/.*\.ts$/.test(path) ? inspect(path, text, parameterProblem) : []);
 
 /** `new Date()` reads the clock; `new Date(timeMs)` writes a time that it is given. Lint, which bans the rest, can't tell them apart. */
-export const noAmbientDate: Rule = (path, text) =>
+const noAmbientDate: Rule = (path, text) =>
   /^src\/(?!cli\/|adapters\/system\/).*\.ts$/.test(path) ? inspect(path, text, dateProblem) : [];
 
 export const RULES: Readonly<Record<string, Rule>> = {

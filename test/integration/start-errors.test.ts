@@ -14,7 +14,7 @@ async function failure(dir: string, environment: NodeJS.ProcessEnv): Promise<str
   return errors.slice('kelp: '.length, -1);
 }
 
-describe.concurrent('what npm start says when it cannot', () => {
+describe.concurrent('what npm start says when it cannot', { timeout: 120_000 }, () => {
   test('the port is in use', () =>
     withDataFolder(async (dir) => {
       const other = createServer();

@@ -34,7 +34,7 @@ async function pasteLines(started: Started): Promise<unknown[]> {
     .map((line): unknown => JSON.parse(line));
 }
 
-describe.concurrent('npm start', () => {
+describe('npm start', { timeout: 120_000 }, () => {
   test('serves, keeps its secrets to itself, and leaves nothing running', () =>
     withDataFolder(async (dir) => {
       const started = runStart(dir);
