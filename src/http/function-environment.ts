@@ -44,7 +44,6 @@ export function requireEventBody(context: Context): void {
 export function requireAsciiHeaders(context: Context): void {
   const headers = functionEnvironment(context.env)?.event.headers ?? {};
   for (const [name, value] of Object.entries(headers)) {
-    // oxlint-disable-next-line no-control-regex
     if (name.toLowerCase().startsWith('kelp-') && !/^[\x00-\x7f]*$/.test(value ?? '')) {
       throw invalid('invalid-header', 'Kelp-Header-', 'headers of a function are ASCII');
     }

@@ -14,7 +14,6 @@ export type Log = {
   ): Promise<Answer>;
   /** GET messages of the (first) segment. */
   read(query?: string, headers?: Sending['headers']): Promise<Answer>;
-  // oxlint-disable-next-line no-explicit-any
   messages(): Promise<any[]>;
   tail(): Promise<number>;
   /** The answer is this problem, and nothing was stored. */

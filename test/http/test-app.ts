@@ -25,7 +25,6 @@ export type Answer = {
   readonly bytes: Uint8Array;
   readonly text: string;
   /** The body as JSON; throws if it isn't. */
-  // oxlint-disable-next-line no-explicit-any
   readonly json: any;
 };
 
