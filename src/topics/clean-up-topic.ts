@@ -6,16 +6,20 @@ import { batchObjectPrefix } from '../format/object-key.ts';
 import { KelpError } from '../model/errors.ts';
 import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, CLEANUP_STEP_MS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
+import type { ObjectStore } from '../ports/object-store.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import { askAgain } from '../state/ask-again.ts';
 import { inParallel } from '../state/in-parallel.ts';
-import type { DeleteDeps } from './delete-topic.ts';
+import type { TopologyDeps } from '../topology/apply-change.ts';
+
+export type CleanUpDeps = TopologyDeps & { readonly store: ObjectStore; readonly telemetry: Telemetry };
 
 /**
  * Deletes what a deleted topic leaves: its objects and index pages. Everything goes by the topic's id, so a topic made anew
  * under the name is never touched. Heads stay, sealed: they refuse whoever was paused for long. What fails is left to the
  * next sweep, which the record of the deletion leads to.
  */
-export async function cleanUpTopic(deps: DeleteDeps, topic: Topic, signal: AbortSignal): Promise<void> {
+export async function cleanUpTopic(deps: CleanUpDeps, topic: Topic, signal: AbortSignal): Promise<void> {
   const step = (): AbortSignal => AbortSignal.any([signal, deps.clock.deadline(CLEANUP_STEP_MS_MAX)]);
   try {
     while (await deleteObjects(deps, topic, step())) signal.throwIfAborted();
@@ -32,13 +36,13 @@ export async function cleanUpTopic(deps: DeleteDeps, topic: Topic, signal: Abort
 }
 
 /** One page from the front, since what was deleted is listed no more. Answers whether there may be more. */
-async function deleteObjects(deps: DeleteDeps, topic: Topic, signal: AbortSignal): Promise<boolean> {
+async function deleteObjects(deps: CleanUpDeps, topic: Topic, signal: AbortSignal): Promise<boolean> {
   const page = await deps.store.list(batchObjectPrefix(topic.id), { limit: CLEANUP_PAGE_MAX }, signal);
   await inParallel(page.objects, CLEANUP_PARALLEL_MAX, (object) => deps.store.delete(object.key, signal));
   return page.next !== undefined;
 }
 
-async function deletePages(deps: DeleteDeps, topic: Topic, segment: number, signal: AbortSignal): Promise<boolean> {
+async function deletePages(deps: CleanUpDeps, topic: Topic, segment: number, signal: AbortSignal): Promise<boolean> {
   const pk = pagesPartition(topic.id, segmentId(segment));
   const page = await deps.table.query({ pk, limit: CLEANUP_PAGE_MAX }, signal);
   await inParallel(page.items, CLEANUP_PARALLEL_MAX, (item) => {

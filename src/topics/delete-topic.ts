@@ -2,15 +2,13 @@ import { KelpError } from '../model/errors.ts';
 import { CHANGE_ATTEMPTS_MAX, CLEANUP_MS_MAX } from '../model/limits.ts';
 import type { Topic, TopologyChange } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import { applyChange, intend, type TopologyDeps } from '../topology/apply-change.ts';
+import { applyChange, intend } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
-import { cleanUpTopic } from './clean-up-topic.ts';
+import { type CleanUpDeps, cleanUpTopic } from './clean-up-topic.ts';
 import { freeName } from './free-name.ts';
 import { readName } from './read-name.ts';
 
-export type DeleteDeps = TopologyDeps & { readonly store: ObjectStore; readonly background: Background; readonly telemetry: Telemetry };
+export type DeleteDeps = CleanUpDeps & { readonly background: Background };
 
 const CHANGE_ID_RANDOM = 16;
 
