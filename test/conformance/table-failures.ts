@@ -80,6 +80,14 @@ export function describeTableFailures(name: string, make: (endpoint: string) => 
       await expect(table.update(KEY, UPDATE, signal)).rejects.toMatchObject(INDEFINITE);
     });
 
+    test('reads are strong: a stale one would let a tail go back', async () => {
+      const { table, stub: server } = await against(answer(200, '{}'));
+      await table.get(KEY, signal);
+      await table.query({ pk: 'p', limit: 1 }, signal);
+      const bodies = server.requests.map(({ body }) => JSON.parse(body.toString()) as { ConsistentRead?: boolean });
+      expect(bodies.map(({ ConsistentRead }) => ConsistentRead)).toEqual([true, true]);
+    });
+
     test('a closed port: surely not applied', async () => {
       const table = make(await closedEndpoint());
       await expect(table.update(KEY, UPDATE, signal)).rejects.toMatchObject(UNAVAILABLE);

@@ -32,12 +32,17 @@ const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 export function createSigner(service: 's3' | 'dynamodb', signing: Signing): Signer {
   const { region, accessKey, secretKey, sessionToken } = signing;
+  let second = -1;
+  let time = '';
   let day = '';
   let scope = '';
   let key: Buffer = Buffer.alloc(0);
 
   return ({ method, path, query, host, headers, bodyHash, timeMs }) => {
-    const time = isoTime(timeMs);
+    if (Math.floor(timeMs / 1_000) !== second) {
+      second = Math.floor(timeMs / 1_000);
+      time = isoTime(timeMs);
+    }
     if (time.slice(0, 8) !== day) {
       // Four hashes, the same for all requests of a day.
       day = time.slice(0, 8);
