@@ -13,6 +13,7 @@ import type { Consumer } from './page.ts';
 import { createBatchReader } from './read-batches.ts';
 import type { ReadDeps } from './read-from.ts';
 import { readTopic } from './read-topic.ts';
+import { createRunSplitter } from './split-run.ts';
 import { createTail } from './tail.ts';
 
 export type ConsumerDeps = {
@@ -35,7 +36,13 @@ export function createConsumer(deps: ConsumerDeps): Consumer {
   const { store, telemetry, cacheBytesMax = READ_CACHE_BYTES_MAX, startOf = async () => 0 } = deps;
   const decoder = createBatchDecoder(deps.compression);
   const ranges = createObjectRanges({ store, telemetry, bytesMax: cacheBytesMax });
-  const read = { ...deps, startOf, decoder, batches: createBatchReader({ ranges, decoder }), tail: createTail(deps) };
+  const read = {
+    ...deps,
+    startOf,
+    decoder,
+    batches: createBatchReader({ ranges, decoder, split: createRunSplitter() }),
+    tail: createTail(deps),
+  };
   return {
     readSegment: (topic, wanted, signal) => readSegment(read, topic, wanted, signal),
     readTopic: (topic, wanted, signal) => readTopic(read, topic, wanted, signal),

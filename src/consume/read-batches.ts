@@ -3,12 +3,11 @@ import type { Entry } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
 import { damaged } from './damage.ts';
-import type { BatchDecoder } from './decode-batch.ts';
 import type { ObjectRanges } from './object-ranges.ts';
 import type { BatchSlice } from './page.ts';
 import { createRangeReader, type RangeReader } from './range-reader.ts';
 import type { Room } from './take-batch.ts';
-import { isFull, NO_ROOM, type PageProgress, type PartProgress, takeRun } from './take-run.ts';
+import { isFull, NO_ROOM, type PageProgress, type PartProgress, type TakeDeps, takeRun } from './take-run.ts';
 import { type WantedRun, wantedRuns } from './wanted-runs.ts';
 
 /** What is to be read of one segment: from this offset on, as far as the entries and the share go. */
@@ -32,7 +31,7 @@ export type BatchReader = {
 
 type Runs = { readonly runs: readonly WantedRun[]; /** Index of the first of them among all. */ readonly first: number };
 
-export function createBatchReader(deps: { readonly ranges: ObjectRanges; readonly decoder: BatchDecoder }): BatchReader {
+export function createBatchReader(deps: TakeDeps & { readonly ranges: ObjectRanges }): BatchReader {
   async function readPart(
     topic: Topic,
     { from, share }: Part,
@@ -44,7 +43,7 @@ export function createBatchReader(deps: { readonly ranges: ObjectRanges; readonl
       if (isDone(part, page)) break;
       try {
         const bytes = await reader.read(first + index, page.room.bytes);
-        if (!(await takeRun(deps.decoder, run, { topic: topic.name, bytes, part, page }))) break;
+        if (!(await takeRun(deps, run, { topic: topic.name, bytes, part, page }))) break;
       } catch (error) {
         const trouble = troubleOf(error, topic, run, part.next);
         // Whoever looks again shall see what the store has.

@@ -5,13 +5,16 @@ import type { Bytes } from '../model/message.ts';
 /** A stretch of offsets of a run: one whole batch, or damage. Together they are the run's offsets without a gap. */
 export type RunPart = { readonly offset: number; readonly count: number; /** Undefined: damaged. */ readonly bytes: Bytes | undefined };
 
+export type RunPlace = { readonly offset: number; readonly count: number; readonly bytes: number };
+export type SplitRun = (bytes: Bytes, run: RunPlace) => readonly RunPart[];
+
 type Found = { readonly bytes: Bytes; /** Undefined: its checksum is wrong. */ readonly count: number | undefined };
 
 /**
  * The batches of a run whose first message has offset `offset`. Batches don't hold their offsets: they follow from the
  * counts of those before, or, behind damage, from the counts of those up to the run's end, which the index knows.
  */
-export function splitRun(bytes: Bytes, run: { readonly offset: number; readonly count: number; readonly bytes: number }): RunPart[] {
+export function splitRun(bytes: Bytes, run: RunPlace): RunPart[] {
   const { found, complete } = walk(bytes);
   const whole = complete && bytes.length === run.bytes;
   const firstDamaged = found.findIndex((batch) => batch.count === undefined);
@@ -26,6 +29,24 @@ export function splitRun(bytes: Bytes, run: { readonly offset: number; readonly 
     return [{ offset: run.offset, count: run.count, bytes: undefined }];
   const gap = intact ? [] : [{ offset: run.offset + frontCount, count: damaged, bytes: undefined }];
   return [...placed(front, run.offset), ...gap, ...placed(back, run.offset + run.count - backCount)];
+}
+
+/**
+ * The same, each stretch of memory once: pages that end within a run come back to it, and what came from storage in one read
+ * is verified in one. Read from storage again, it lies in other memory. Kept for as long as that memory is.
+ */
+export function createRunSplitter(): SplitRun {
+  const known = new WeakMap<ArrayBufferLike, Map<string, readonly RunPart[]>>();
+  return (bytes, run) => {
+    const parts = known.get(bytes.buffer) ?? new Map<string, readonly RunPart[]>();
+    known.set(bytes.buffer, parts);
+    const name = [bytes.byteOffset, bytes.length, run.offset, run.count, run.bytes].join('/');
+    const before = parts.get(name);
+    if (before !== undefined) return before;
+    const split = splitRun(bytes, run);
+    parts.set(name, split);
+    return split;
+  };
 }
 
 /** `complete`: the batches' lengths lead exactly to the end. */

@@ -3,7 +3,7 @@ import { timeOfCommitMs } from '../protocol/commit-id.ts';
 import { damaged } from './damage.ts';
 import type { BatchDecoder, PlacedBatch } from './decode-batch.ts';
 import type { BatchSlice } from './page.ts';
-import { splitRun } from './split-run.ts';
+import type { SplitRun } from './split-run.ts';
 import { type Room, type TakeBounds, type Taken, takeMessages, takeWhole } from './take-batch.ts';
 import type { WantedRun } from './wanted-runs.ts';
 
@@ -17,9 +17,11 @@ const UNBOUNDED: Room = { messages: Infinity, bytes: Infinity };
 
 export const isFull = (room: Room): boolean => room.messages <= 0 || room.bytes <= 0;
 
+export type TakeDeps = { readonly decoder: BatchDecoder; readonly split: SplitRun };
+
 /** Takes what fits of one run, each batch of it verified; false where the part ends with it. Error `corrupt`. */
 export async function takeRun(
-  decoder: BatchDecoder,
+  deps: TakeDeps,
   wanted: WantedRun,
   {
     topic,
@@ -28,8 +30,9 @@ export async function takeRun(
     page,
   }: { readonly topic: string; readonly bytes: Bytes; readonly part: PartProgress; readonly page: PageProgress },
 ): Promise<boolean> {
+  const { decoder, split } = deps;
   const origin = { topic, segment: wanted.segment, object: wanted.range.key };
-  for (const { offset, count, bytes } of splitRun(runBytes, { ...wanted.run, offset: wanted.offset })) {
+  for (const { offset, count, bytes } of split(runBytes, { ...wanted.run, offset: wanted.offset })) {
     const end = offset + count;
     if (end <= part.next) continue;
     if (bytes === undefined) throw damaged({ ...origin, offset, nextOffset: end }, 'a stored object is damaged');
@@ -38,7 +41,9 @@ export async function takeRun(
     const bounds = { from: part.next, room: smaller(part.room, page.room), least: leastOf(part, page) };
     const taken = await take(decoder, batch, bounds, page.whole);
     if (taken.to === part.next) return false;
-    part.slices.push({ segment: wanted.segment, ...batch, from: part.next, to: taken.to, committedMs: timeOfCommitMs(wanted.cid) });
+    const slice = { segment: wanted.segment, ...batch, from: part.next, to: taken.to, committedMs: timeOfCommitMs(wanted.cid) };
+    decoder.hold(slice);
+    part.slices.push(slice);
     record(part, page, { messages: taken.to - part.next, bytes: taken.bytes });
     part.next = taken.to;
     if (taken.to < end) return false;

@@ -111,6 +111,8 @@ export const SPILL_MS_MAX = 15_000;
 export const GROUP_BYTES_EAGER = 1_048_576;
 /** Immutable ranges of objects that an instance keeps for its readers. */
 export const READ_CACHE_BYTES_MAX = 67_108_864;
+/** Decoded batches that an instance keeps for readers whose pages end within them. */
+export const READ_DECODED_BYTES_MAX = 16_777_216;
 /** One GET of neighbouring runs: larger ones gain no throughput. A single longer run is still one GET. */
 export const READ_RANGE_BYTES_MAX = 4_194_304;
 /** Unwanted bytes between two runs that cost less than a second GET. */
@@ -186,3 +188,5 @@ export const WAIT_MARGIN_MS = 250;
 export const STREAM_PAGE_BYTES_MAX = 1_048_576;
 /** A header's name or a JSON Pointer of a topic's partition key: part of the topic item. */
 export const KEY_PLACE_BYTES_MAX = 256;
+/** Work behind a function's answer: the caller waits for it, and what isn't done is done by the next one who finds it undone. */
+export const FUNCTION_BACKGROUND_MS_MAX = 5_000;
