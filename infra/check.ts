@@ -4,7 +4,7 @@ import { readTestReport } from './test-report.ts';
 
 // `npm run check`: the tests as anybody runs them, then each check; the last line counts them all.
 const REPORT = 'dist/tests.json';
-const CHECKS = ['types', 'lint', 'format:check', 'layers', 'unused', 'package'];
+const CHECKS = ['types', 'lint', 'format:check', 'layers', 'unused', 'openapi:check', 'package'];
 const AT_ONCE = 2;
 
 type Result = { readonly name: string; readonly passed: boolean };

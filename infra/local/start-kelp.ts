@@ -16,8 +16,8 @@ import { CACHE_DIR, findWeed } from './tools.ts';
 const TABLE_PORT = SEAWEEDFS_PORTS;
 const SPARE_PORT = SEAWEEDFS_PORTS + 1;
 /** The broker gets most of the ten seconds in which everything ends; the stores have nothing to finish. */
-const BROKER_STOP_MS = 6_000;
-const STORES_STOP_MS = 2_500;
+const BROKER_STOP_MS = 5_500;
+const STORES_STOP_MS = 2_000;
 const SERVICE_MS = 10_000;
 
 export type StartOptions = {

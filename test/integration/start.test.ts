@@ -20,6 +20,13 @@ async function stop(started: Started, dir: string): Promise<void> {
   expect(childrenOf(dir)).toEqual([]);
 }
 
+function pidOf(dir: string, name: string): number {
+  const pids = JSON.parse(readFileSync(join(dir, 'pids.json'), 'utf8')) as { name: string; pid: number }[];
+  const found = pids.find((entry) => entry.name === name);
+  if (found === undefined) throw new Error(`no process ${name}`);
+  return found.pid;
+}
+
 /** Pastes the three lines of curl into a shell; answers what each printed. */
 async function pasteLines(started: Started): Promise<unknown[]> {
   const lines = started
@@ -101,12 +108,28 @@ describe('npm start', { timeout: 120_000 }, () => {
     withDataFolder(async (dir) => {
       const started = runStart(dir);
       await started.ready();
-      const pids = JSON.parse(readFileSync(join(dir, 'pids.json'), 'utf8')) as { name: string; pid: number }[];
-      process.kill(pids.find(({ name }) => name === 'weed')?.pid ?? 0, 'SIGKILL');
+      process.kill(pidOf(dir, 'weed'), 'SIGKILL');
       const { code, output } = await started.exited;
       expect(code).toBe(1);
       expect(output).toContain(`weed has ended by itself (see ${join(dir, 'weed.log')}): stopping`);
       expect(childrenOf(dir)).toEqual([]);
+    }));
+
+  test('a stop ends even what hangs', () =>
+    withDataFolder(async (dir) => {
+      const started = runStart(dir);
+      const url = await started.ready();
+      await pasteLines(started);
+      process.kill(pidOf(dir, 'weed'), 'SIGSTOP');
+      const authorization = `Bearer ${readFileSync(join(dir, 'root-token'), 'utf8')}`;
+      const hanging = fetch(`${url}/v1/topics/hello/message?key=a`, { method: 'POST', headers: { authorization }, body: 'x' });
+      const fate = hanging.then(
+        (answer) => answer.status,
+        () => 'cut',
+      );
+      expect((await fetch(`${url}/livez`)).status).toBe(200);
+      await stop(started, dir);
+      expect(['cut', 503, 504]).toContain(await fate);
     }));
 
   test('a stop while it is starting leaves nothing running', () =>
