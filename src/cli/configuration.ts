@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { TableSettings } from '../adapters/dynamodb/table-settings.ts';
 import type { StoreSettings } from '../adapters/s3/store-settings.ts';
 import { KelpError } from '../model/errors.ts';
@@ -23,8 +23,8 @@ const REGION_DEFAULT = 'us-east-1';
 const ANY_CREDENTIALS = { accessKey: 'local', secretKey: 'local' } as const;
 
 /** A variable whose text must hold `test`; the error says what it must be, and shows what it is unless that is a secret. */
-function variable(what: string, test: (text: string) => boolean): z.ZodString {
-  return z.string({ error: `is missing: it must be ${what}` }).refine(test, `must be ${what}`);
+function variable(what: string, test: (text: string) => boolean): z.ZodMiniString {
+  return z.string({ error: `is missing: it must be ${what}` }).check(z.refine(test, `must be ${what}`));
 }
 
 const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
@@ -44,23 +44,23 @@ const requestBytesMax = variable(`a number of bytes from ${REQUEST_BYTES_MIN} to
 );
 
 const Environment = z.object({
-  KELP_HOST: host.default('127.0.0.1'),
-  KELP_PORT: port.default('7333'),
+  KELP_HOST: z.prefault(host, '127.0.0.1'),
+  KELP_PORT: z.prefault(port, '7333'),
   KELP_ROOT_TOKEN: rootToken,
   KELP_SECRET: secrets,
-  KELP_REQUEST_BYTES_MAX: requestBytesMax.default(String(REQUEST_BYTES_MAX)),
+  KELP_REQUEST_BYTES_MAX: z.prefault(requestBytesMax, String(REQUEST_BYTES_MAX)),
   KELP_S3_ENDPOINT: url,
-  KELP_S3_BUCKET: bucket.default('kelp'),
-  KELP_S3_REGION: region.default(REGION_DEFAULT),
+  KELP_S3_BUCKET: z.prefault(bucket, 'kelp'),
+  KELP_S3_REGION: z.prefault(region, REGION_DEFAULT),
   KELP_S3_ACCESS_KEY: key,
   KELP_S3_SECRET_KEY: key,
-  KELP_TABLE: table.default('kelp'),
-  KELP_TABLE_ENDPOINT: url.optional(),
+  KELP_TABLE: z.prefault(table, 'kelp'),
+  KELP_TABLE_ENDPOINT: z.optional(url),
   // The table's credentials have the names that every runtime of AWS uses.
-  AWS_REGION: region.default(REGION_DEFAULT),
-  AWS_ACCESS_KEY_ID: key.optional(),
-  AWS_SECRET_ACCESS_KEY: key.optional(),
-  AWS_SESSION_TOKEN: key.optional(),
+  AWS_REGION: z.prefault(region, REGION_DEFAULT),
+  AWS_ACCESS_KEY_ID: z.optional(key),
+  AWS_SECRET_ACCESS_KEY: z.optional(key),
+  AWS_SESSION_TOKEN: z.optional(key),
 });
 type Environment = z.infer<typeof Environment>;
 

@@ -1,6 +1,9 @@
 import { KelpError } from '../model/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 
+/** A reason made once: without one, each abort makes an error with a stack, which a small publish would feel. */
+const ANSWERED = new Error('the request was answered');
+
 /** How long one request may take. Its signal aborts when the time is over or the caller has gone, whichever is first. */
 export type Deadline = {
   readonly signal: AbortSignal;
@@ -26,7 +29,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, caller: AbortSign
     remainingMs: () => endsMs - clock.monotonicMs(),
     end: () => {
       caller.removeEventListener('abort', onCallerGone);
-      timer.abort();
+      timer.abort(ANSWERED);
     },
   };
 }

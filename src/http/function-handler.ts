@@ -4,9 +4,10 @@ import { handle } from 'hono/aws-lambda';
 import { invalid } from '../model/errors.ts';
 import { FUNCTION_ANSWER_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
+import { startDeadline } from './deadline.ts';
 import type { Runtime } from './dependencies.ts';
 import { checkedEvent, functionEnvironment } from './function-environment.ts';
-import { problemOf, problemText } from './problem.ts';
+import { PROBLEM_HEADERS, problemOf, problemText } from './problem.ts';
 
 export type FunctionHandler = (event: APIGatewayProxyEventV2, context: LambdaContext) => Promise<APIGatewayProxyStructuredResultV2>;
 
@@ -22,6 +23,7 @@ export const functionRuntime: Runtime = {
   remainingMs: (env) => functionEnvironment(env)?.lambdaContext?.getRemainingTimeInMillis(),
 };
 
+const NO_CALLER = new AbortController().signal;
 const TEXT = /^(?:text\/|application\/(?:problem\+)?json|application\/x-ndjson)/;
 
 /** The app behind API Gateway (payload 2.0) or a function URL. When it returns, nothing runs on: a frozen task is a lost one. */
@@ -30,11 +32,20 @@ export function createFunctionHandler(app: Hono, { clock, settled }: FunctionOpt
     event: APIGatewayProxyEventV2,
     context: LambdaContext,
   ) => Promise<unknown>;
+  const settle = async (leftMs: number): Promise<void> => {
+    const deadline = startDeadline(clock, Math.max(0, leftMs), NO_CALLER);
+    try {
+      await settled(deadline.signal);
+    } catch (error) {
+      // What isn't done by then has a bound of its own, and is done by whoever finds it undone.
+      if (error !== deadline.signal.reason) throw error;
+    } finally {
+      deadline.end();
+    }
+  };
   return async (event, context) => {
     const result = (await respond(checkedEvent(event), context)) as APIGatewayProxyStructuredResultV2;
-    const leftMs = context.getRemainingTimeInMillis() - RUNTIME_MARGIN_MS;
-    // What isn't done by then has its own bound, and is done again by whoever finds it undone.
-    await settled(clock.deadline(Math.max(1, leftMs))).catch(() => undefined);
+    await settle(context.getRemainingTimeInMillis() - RUNTIME_MARGIN_MS);
     return fitting(result);
   };
 }
@@ -44,13 +55,6 @@ function fitting(result: APIGatewayProxyStructuredResultV2): APIGatewayProxyStru
   const { body = '' } = result;
   // At most two characters of the platform's JSON, or three bytes, stand for one of ours.
   if (body.length * 3 <= FUNCTION_ANSWER_BYTES_MAX || Buffer.byteLength(JSON.stringify(result)) <= FUNCTION_ANSWER_BYTES_MAX) return result;
-  const problem = problemOf(
-    invalid('too-large', 'maxBytes', 'the answer is larger than a function may give: ask for less, or for record batches'),
-  );
-  return {
-    statusCode: problem.status,
-    headers: { 'content-type': 'application/problem+json' },
-    body: problemText(problem),
-    isBase64Encoded: false,
-  };
+  const problem = problemOf(invalid('too-large', 'maxBytes', 'the answer is larger than a function may give: ask for less'));
+  return { statusCode: problem.status, headers: { ...PROBLEM_HEADERS }, body: problemText(problem), isBase64Encoded: false };
 }

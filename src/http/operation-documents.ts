@@ -81,7 +81,8 @@ const reading: readonly Parameter[] = [
   { name: 'Last-Event-ID', in: 'header', schema: z.string(), description: 'Server-sent events only: the position to go on from.' },
   timeout,
 ];
-const readProblems = [404, 406, 410];
+/** 413: an answer that would be larger than a function may give. */
+const readProblems = [404, 406, 410, 413];
 const STREAM_OVER = { description: 'Server-sent events only: the segment is sealed and was read to the end.' };
 
 export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>> = {

@@ -130,14 +130,18 @@ export function retryAfterSeconds(problem: Problem): string | undefined {
   return problem.retryAfterMs === undefined ? undefined : String(Math.max(1, Math.ceil(problem.retryAfterMs / 1_000)));
 }
 
+export const PROBLEM_HEADERS = {
+  'content-type': 'application/problem+json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+} as const;
+
 export function problemResponse(problem: Problem, headers: Readonly<Record<string, string>> = {}): Response {
   const retryAfter = retryAfterSeconds(problem);
   return new Response(problemText(problem), {
     status: problem.status,
     headers: {
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
+      ...PROBLEM_HEADERS,
       ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
       ...headers,
     },

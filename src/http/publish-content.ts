@@ -5,8 +5,8 @@ import type { Topic } from '../model/topic.ts';
 import type { PublishContent, Publisher, PublishRequest } from '../publish/request.ts';
 import type { PublishOptions } from './request-headers.ts';
 
-/** Everything that makes a repeated request the same one, besides its body. */
-export type Sameness = { readonly what: string; readonly options: PublishOptions; readonly body: Bytes };
+/** Everything that makes a repeated request the same one, besides its body. `what` is asked for only if that matters. */
+export type Sameness = { readonly what: () => string; readonly options: PublishOptions; readonly body: Bytes };
 
 /** What the engine is asked for. Error `invalid-header`: an expected tail of no certain segment. */
 export function publishRequestOf(topic: Topic, content: PublishContent, sameness: Sameness): PublishRequest {
@@ -29,7 +29,7 @@ function onlySegment({ open }: Topic): PublishRequest['segment'] {
 
 /** Over the body as it was sent: a time that the broker put in, or a trace, may differ in a repeat. */
 function requestHash({ what, options, body }: Sameness): string {
-  const head = JSON.stringify([what, options.segment ?? null, options.matchTail ?? null]);
+  const head = JSON.stringify([what(), options.segment ?? null, options.matchTail ?? null]);
   const bytes = Buffer.concat([Buffer.from(`${head}\n`), body]);
   return hash('sha256', bytes);
 }

@@ -29,7 +29,7 @@ export function createPublishMessages(deps: HttpDependencies): Handler {
     return withTopic(call, { topics, stale: STALE_FOR_PUBLISHES }, async (topic) => {
       const body = await readBody();
       const content = await contentOf(deps, topic, { format, body, traceParent });
-      const request = publishRequestOf(topic, content, { what: `messages ${format}`, options, body });
+      const request = publishRequestOf(topic, content, { what: () => `messages ${format}`, options, body });
       const results = await publisher.publish(topic, request, signal);
       return publishAnswer(results, content.kind === 'batches' ? content.batches.map((batch) => batch.partitions.length) : undefined);
     });

@@ -10,7 +10,7 @@ beforeEach(() => {
   t = createTestApp();
 });
 afterEach(async () => {
-  for (const stream of open.splice(0)) await stream.cut();
+  for (const opened of open.splice(0)) await opened.cut();
 });
 
 const SSE = { accept: 'text/event-stream' };
@@ -283,7 +283,7 @@ test('as many readers wait as may, and the next one is told to come back', async
   const log = await openLog(t);
   const many = createTestApp({ table: t.table, store: t.store });
   const first = await Promise.all(
-    Array.from({ length: 4_096 }, () => many.app.fetch(requestOf('GET', pathsOf(log)[0] ?? '', { headers: SSE }))),
+    Array.from({ length: 4_096 }, async () => many.app.fetch(requestOf('GET', pathsOf(log)[0] ?? '', { headers: SSE }))),
   );
   const refused = await many.send('GET', pathsOf(log)[0] ?? '', { headers: SSE });
   expect([refused.status, refused.json.code, refused.json.reason]).toEqual([429, 'throttled', 'broker']);

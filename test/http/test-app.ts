@@ -30,7 +30,7 @@ export type Answer = {
 
 export type Sending = {
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, with its type. */
+  /** An object is sent as JSON, with its type; a stream as it comes. */
   readonly body?: Uint8Array | string | object;
   /** null: none. */
   readonly token?: string | null;
@@ -122,7 +122,8 @@ export async function send(fetch: Fetch, method: string, path: string, sending: 
 }
 
 export function requestOf(method: string, path: string, { headers, body, token = TOKEN, signal }: Sending): Request {
-  const isObject = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
+  const isStream = body instanceof ReadableStream;
+  const isObject = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array) && !isStream;
   return new Request(`http://kelp.test${path}`, {
     method,
     headers: {
@@ -131,6 +132,7 @@ export function requestOf(method: string, path: string, { headers, body, token =
       ...headers,
     },
     ...(body === undefined ? {} : { body: (isObject ? JSON.stringify(body) : body) as string | Uint8Array<ArrayBuffer> }),
+    ...(isStream ? { duplex: 'half' as const } : {}),
     ...(signal === undefined ? {} : { signal }),
   });
 }

@@ -8,7 +8,7 @@ export function createSystemClock(): Clock {
     nowMs: () => Date.now(),
     monotonicMs: () => performance.now(),
     sleep,
-    deadline: (ms) => AbortSignal.timeout(Math.min(ms, TIMER_MS_MAX)),
+    deadline: (ms) => AbortSignal.timeout(Math.min(Math.ceil(ms), TIMER_MS_MAX)),
   };
 }
 

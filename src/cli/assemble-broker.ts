@@ -1,0 +1,72 @@
+import type { Hono } from 'hono';
+import { createHash } from 'node:crypto';
+import { createPrometheusTelemetry } from '../adapters/prometheus/telemetry.ts';
+import { createAuthenticator } from '../adapters/system/authenticator.ts';
+import { createBackground, type SystemBackground } from '../adapters/system/background.ts';
+import { createCompression } from '../adapters/system/compression.ts';
+import { createSystemRandom } from '../adapters/system/random.ts';
+import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
+import { createBroker as createServices } from '../broker/create-broker.ts';
+import { createApp } from '../http/app.ts';
+import type { HttpLimits, Runtime } from '../http/dependencies.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { ObjectStore } from '../ports/object-store.ts';
+import type { Publisher } from '../publish/request.ts';
+import type { Configuration } from './configuration.ts';
+
+/** What differs between a process and a function. */
+export type BrokerParts = {
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly limits: HttpLimits;
+  readonly runtime: Runtime;
+  /** Takes one log line. */
+  readonly write: (line: string) => void;
+  /** The longest that work behind a request may take, where that is less than it asks for. */
+  readonly backgroundMsMax?: number;
+};
+
+export type AssembledBroker = {
+  readonly app: Hono;
+  readonly publisher: Publisher;
+  readonly background: SystemBackground;
+  /** Aborts when the broker begins to stop. */
+  readonly stopping: AbortController;
+};
+
+/** Services and API over the given adapters: the same in every runtime. */
+export function assembleBroker(configuration: Configuration, parts: BrokerParts): AssembledBroker {
+  const { clock, limits, runtime, write, backgroundMsMax = Infinity } = parts;
+  const random = createSystemRandom();
+  const telemetry = createPrometheusTelemetry({ clock, write });
+  const background = createBackground({
+    clock: { ...clock, deadline: (ms) => clock.deadline(Math.min(ms, backgroundMsMax)) },
+    telemetry,
+  });
+  const compression = createCompression({ codec: 'zstd' });
+  const wrapping = { clock, random, telemetry };
+  const services = createServices({
+    ...wrapping,
+    table: wrapTable(parts.table, wrapping),
+    store: wrapStore(parts.store, wrapping),
+    compression,
+    background,
+    authenticator: createAuthenticator(configuration.secrets),
+    sha256: (text) => createHash('sha256').update(text).digest('hex'),
+  });
+  const stopping = new AbortController();
+  const app = createApp({
+    ...services,
+    clock,
+    telemetry,
+    compression,
+    rootToken: configuration.rootToken,
+    limits,
+    runtime,
+    metrics: () => telemetry.expose(),
+    stopping: stopping.signal,
+  });
+  return { app, publisher: services.publisher, background, stopping };
+}

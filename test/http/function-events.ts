@@ -1,0 +1,60 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
+import type { FunctionHandler } from '../../src/http/function-handler.ts';
+import { send, type Answer, type Sending } from './test-app.ts';
+
+/** An event as API Gateway (payload 2.0) makes it; a function URL's has the same shape. */
+export function eventOf(method: string, target: string, event: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 {
+  const [rawPath = '', rawQueryString = ''] = target.split('?');
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath,
+    rawQueryString,
+    headers: {},
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'kelp',
+      domainName: 'kelp.test',
+      domainPrefix: 'kelp',
+      http: { method, path: rawPath, protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: 'test' },
+      requestId: 'r',
+      routeKey: '$default',
+      stage: '$default',
+      time: '01/Jan/2026:00:00:00 +0000',
+      timeEpoch: 1_767_225_600_000,
+    },
+    isBase64Encoded: false,
+    ...event,
+  };
+}
+
+/** `leftMs`: what the platform leaves from now on. */
+export function contextOf(leftMs = 29_000): Context {
+  const endsMs = performance.now() + leftMs;
+  return { getRemainingTimeInMillis: () => Math.max(0, endsMs - performance.now()) } as Context;
+}
+
+export function bytesOf({ body = '', isBase64Encoded }: APIGatewayProxyStructuredResultV2): Uint8Array {
+  return Buffer.from(body, isBase64Encoded === true ? 'base64' : 'utf8');
+}
+
+/**
+ * A request through the handler as the platform would carry it: text bodies as they are, others in base64, headers of equal
+ * names joined; the answer is held against the documents.
+ */
+export function sendEvent(handler: FunctionHandler, method: string, path: string, sending: Sending = {}): Promise<Answer> {
+  const fetch = async (request: Request): Promise<Response> => {
+    const bytes = Buffer.from(await request.arrayBuffer());
+    const isText = /json|^text\//.test(request.headers.get('content-type') ?? '');
+    const result = await handler(
+      eventOf(method, path, {
+        headers: Object.fromEntries([...request.headers, ['content-length', String(bytes.length)]]),
+        ...(bytes.length === 0 ? {} : { body: bytes.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText }),
+      }),
+      contextOf(),
+    );
+    const body = result.statusCode === 204 ? null : (bytesOf(result) as Uint8Array<ArrayBuffer>);
+    return new Response(body, { status: result.statusCode ?? 500, headers: result.headers as Record<string, string> });
+  };
+  return send(fetch, method, path, sending);
+}
