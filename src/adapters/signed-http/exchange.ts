@@ -4,12 +4,15 @@ import type { Bytes } from '../../model/message.ts';
 import { CONNECTION_POOL } from './connection-pool.ts';
 import { ExchangeFailure } from './failure.ts';
 
+/** Parts that are smaller than this on average are joined. */
+const JOIN_PART_BYTES_MAX = 16_384;
+
 export type ExchangeRequest = {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   readonly headers: Record<string, string>;
-  /** Sent one after the other, never joined. */
+  /** Sent one after the other; large parts are never copied. */
   readonly body: readonly Bytes[];
   /** A longer answer is cut off: the exchange has failed. */
   readonly answerBytesMax: number;
@@ -65,10 +68,12 @@ export function createExchange(endpoint: URL): Exchange {
     });
 }
 
-/** Headers and parts leave in one system call where they fit. */
+/** Headers and parts leave in one system call where they fit. Many small parts are joined: a write costs more than its copy. */
 function sendBody(request: ClientRequest, body: readonly Bytes[]): void {
+  const bytes = body.reduce((sum, part) => sum + part.length, 0);
+  const isSmall = body.length > 1 && bytes / body.length < JOIN_PART_BYTES_MAX;
   request.cork();
-  for (const part of body) request.write(part);
+  for (const part of isSmall ? [Buffer.concat(body, bytes)] : body) request.write(part);
   request.end();
   request.uncork();
 }
