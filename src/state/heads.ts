@@ -10,7 +10,7 @@ import type { MetadataTable } from '../ports/metadata-table.ts';
  * and seals only go forward. Publishes offer what their commits returned, which is what wakes waiting readers at once.
  */
 export type Heads = {
-  /** A strong read; undefined if the segment has no head. */
+  /** A strong read; undefined if the segment has no head. Never older than what this instance has seen. */
   read(topic: TopicId, segment: SegmentId, signal: AbortSignal): Promise<Head | undefined>;
   /** The newest state seen, if any, without a read. */
   known(topic: TopicId, segment: SegmentId): Head | undefined;
@@ -38,7 +38,9 @@ export function createHeads(table: MetadataTable): Heads {
       if (item === undefined) return undefined;
       const head = decodeHead(item);
       offer(head);
-      return head;
+      // A read that was not strong after all would let the tail go back, and hide a commit of our own.
+      const seen = heads.get(nameOf(topic, segment));
+      return seen !== undefined && isNewer(seen, head) ? seen : head;
     },
     subscribe(topic, segment, listener) {
       const key = nameOf(topic, segment);

@@ -23,7 +23,8 @@ export function interceptTable(table: MetadataTable, around: Around<TableCall>):
   return {
     get: (key, signal) => call({ op: 'get', key }, signal, (own) => table.get(key, own)),
     query: (query, signal) => call({ op: 'query', query }, signal, (own) => table.query(query, own)),
-    put: (key, item, condition, signal) => call<WriteResult>({ op: 'put', key, item }, signal, (own) => table.put(key, item, condition, own)),
+    put: (key, item, condition, signal) =>
+      call<WriteResult>({ op: 'put', key, item }, signal, (own) => table.put(key, item, condition, own)),
     update: (key, update, signal) => call<WriteResult>({ op: 'update', key, update }, signal, (own) => table.update(key, update, own)),
     delete: (key, condition, signal) => call<WriteResult>({ op: 'delete', key }, signal, (own) => table.delete(key, condition, own)),
   };
