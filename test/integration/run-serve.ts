@@ -12,14 +12,21 @@ export type Served = {
   readonly exited: Promise<{ readonly code: number | null; readonly errors: string }>;
 };
 
-/** Runs the broker's process on these stores and a free port; resolves once it listens. */
-export async function runServe({ store, table }: { readonly store: StoreAddress; readonly table: TableAddress }): Promise<Served> {
+export type ServeOptions = {
+  readonly store: StoreAddress;
+  readonly table: TableAddress;
+  /** Default: any free one. */
+  readonly port?: number;
+};
+
+/** Runs the broker's process on these stores; resolves once it listens. */
+export async function runServe({ store, table, port = 0 }: ServeOptions): Promise<Served> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [ENTRY], {
     env: {
       PATH,
       HOME,
-      KELP_PORT: '0',
+      KELP_PORT: String(port),
       KELP_ROOT_TOKEN: ROOT_TOKEN,
       KELP_SECRET: 'a-secret-of-the-test',
       KELP_S3_ENDPOINT: store.endpoint,

@@ -1,0 +1,84 @@
+import { Agent } from 'node:http';
+import { partitionOf } from '../../src/model/partition.ts';
+import type { Publish, Read } from '../checkers/history.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { followTopic, listSegments, type ReaderOptions, type SegmentInfo } from './reader.ts';
+import { type Met, writeAsProducer, writePlainly, writeWithIdempotencyKeys, type WriterOptions } from './writer.ts';
+
+export type CrewOptions = Pick<ReaderOptions, 'topic' | 'token' | 'url'> & {
+  readonly random: SeededRandom;
+  /** Producers on each segment. */
+  readonly producers: number;
+  readonly keyed: number;
+  readonly plain: number;
+  /** Of one attempt, and of one request with all its attempts. */
+  readonly timeoutMs: number;
+  readonly patienceMs: number;
+};
+
+/** Writers of all kinds on all segments of a topic, and a reader that follows. */
+export type Crew = {
+  readonly ledger: Ledger;
+  /** Resolves once so many messages were acknowledged since the crew began; rejects when a writer fails. */
+  acked(count: number): Promise<void>;
+  /** No new messages; resolves when everything has an outcome, the follower's read with it. Rejects when anybody has failed. */
+  finish(): Promise<{ readonly publishes: Publish[]; readonly follower: Read; readonly met: ReadonlyMap<string, Met> }>;
+};
+
+const KEYS_A_SEGMENT = 6;
+const POLL_MS = 10;
+
+export async function startCrew(options: CrewOptions): Promise<Crew> {
+  const agent = new Agent({ keepAlive: true });
+  const segments = await listSegments({ ...options, agent });
+  const ledger = createLedger();
+  const stop = new AbortController();
+  const { topic, token, url, timeoutMs, patienceMs } = options;
+  const common = { topic, token, url, timeoutMs, patienceMs, agent, ledger, stop: stop.signal };
+  const met = new Map<string, Promise<Met>>();
+
+  const add = (name: string, keys: WriterOptions['keys'], write: (own: WriterOptions) => Promise<Met>): void => {
+    met.set(name, write({ ...common, name, keys, random: options.random.fork(name) }));
+  };
+  for (const { segment, keys } of segments.map((info) => ({ ...info, keys: keysOf(info) }))) {
+    for (let i = 0; i < options.producers; i += 1) {
+      // Every other one has a single request in flight: its keys' order is then that of its own acknowledgements as well.
+      add(`producer-${segment}-${i}`, keys, (own) => writeAsProducer(own, { segment, window: i % 2 === 0 ? 3 : 1 }));
+    }
+  }
+  const everywhere = segments.flatMap(keysOf) as [string, ...string[]];
+  for (let i = 0; i < options.keyed; i += 1) add(`keyed-${i}`, everywhere, writeWithIdempotencyKeys);
+  for (let i = 0; i < options.plain; i += 1) add(`plain-${i}`, everywhere, writePlainly);
+
+  const follower = followTopic({ ...options, agent }, stop.signal);
+  const failed = Promise.all([follower, ...met.values()]);
+  // Whoever waits for the crew sees the failure; until somebody does, it must not end the process.
+  failed.catch(() => stop.abort());
+  return { ledger, acked: (count) => ackedOf(ledger, count, failed), finish };
+
+  async function finish(): ReturnType<Crew['finish']> {
+    stop.abort();
+    await failed;
+    const counts = await Promise.all([...met].map(async ([name, counted]) => [name, await counted] as const));
+    agent.destroy();
+    return { publishes: ledger.publishes(), follower: await follower, met: new Map(counts) };
+  }
+}
+
+/** Keys whose partitions lie in the segment. */
+export function keysOf({ lo, hi }: Pick<SegmentInfo, 'lo' | 'hi'>): [string, ...string[]] {
+  const keys: string[] = [];
+  for (let i = 0; keys.length < KEYS_A_SEGMENT; i += 1) {
+    const partition = partitionOf(new TextEncoder().encode(`key-${i}`));
+    if (partition >= lo && partition <= hi) keys.push(`key-${i}`);
+  }
+  return keys as [string, ...string[]];
+}
+
+async function ackedOf(ledger: Ledger, count: number, failed: Promise<unknown>): Promise<void> {
+  const wanted = ledger.count('acked') + count;
+  while (ledger.count('acked') < wanted) {
+    await Promise.race([new Promise((resolve) => void setTimeout(resolve, POLL_MS)), failed]);
+  }
+}

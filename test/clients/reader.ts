@@ -1,0 +1,95 @@
+import type { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Read, Seen } from '../checkers/history.ts';
+import { call, type Reply } from './call.ts';
+import { seenMessage } from './ledger.ts';
+
+export type ReaderOptions = {
+  readonly topic: string;
+  readonly token: string;
+  readonly url: () => string;
+  readonly agent: Agent;
+};
+
+const Message = z.object({ segment: z.string().optional(), offset: z.int(), key: z.string(), value: z.unknown() });
+const SegmentPage = z.object({ messages: z.array(Message), nextOffset: z.int(), tail: z.int() });
+const TopicPage = z.object({ messages: z.array(Message), cursor: z.string() });
+const Segments = z.object({ segments: z.array(z.object({ segment: z.string(), lo: z.int(), hi: z.int(), tail: z.int() })) });
+export type SegmentInfo = z.infer<typeof Segments>['segments'][number];
+
+const PAGE_MESSAGES = 500;
+const TAIL_WAIT_MS = 1_000;
+const PAUSE_MS = 50;
+const WAIT_MS = 60_000;
+
+export async function listSegments(options: ReaderOptions): Promise<SegmentInfo[]> {
+  return Segments.parse(await get(options, 'segments')).segments;
+}
+
+/** Everything, segment by segment. */
+export async function readBySegment(options: ReaderOptions): Promise<Read> {
+  const messages: Seen[] = [];
+  const segments = await listSegments(options);
+  for (const { segment, tail } of segments) {
+    for (let next = 0; next < tail;) {
+      const page = SegmentPage.parse(await get(options, `segments/${segment}/messages?offset=${next}&limit=${PAGE_MESSAGES}`));
+      if (page.nextOffset <= next) throw new Error(`${segment}: a page at ${next} leads to ${page.nextOffset}, the tail is ${page.tail}`);
+      messages.push(...page.messages.map((message) => seen(message, segment)));
+      next = page.nextOffset;
+    }
+  }
+  return { reader: 'by segment', complete: true, messages, tails: new Map(segments.map(({ segment, tail }) => [segment, tail])) };
+}
+
+/** Everything, by cursor. */
+export async function readByCursor(options: ReaderOptions): Promise<Read> {
+  const messages: Seen[] = [];
+  for (let cursor = 'earliest'; ;) {
+    const page = TopicPage.parse(await get(options, cursorPath(cursor, 0)));
+    if (page.messages.length === 0) return { reader: 'by cursor', complete: true, messages };
+    messages.push(...page.messages.map((message) => seen(message, message.segment)));
+    cursor = page.cursor;
+  }
+}
+
+/** Follows the topic from its beginning until it is told to stop; a broker that doesn't answer is asked again from where it was. */
+export async function followTopic(options: ReaderOptions, stop: AbortSignal): Promise<Read> {
+  const messages: Seen[] = [];
+  let cursor = 'earliest';
+  while (!stop.aborted) {
+    const reply = await ask(options, cursorPath(cursor, TAIL_WAIT_MS));
+    if (!reply.answered || reply.status === 503 || reply.status === 408) {
+      await sleep(PAUSE_MS);
+      continue;
+    }
+    const page = TopicPage.parse(okBody(reply));
+    messages.push(...page.messages.map((message) => seen(message, message.segment)));
+    cursor = page.cursor;
+  }
+  return { reader: 'follower', complete: false, messages };
+}
+
+function cursorPath(cursor: string, waitMs: number): string {
+  return `messages?cursor=${encodeURIComponent(cursor)}&limit=${PAGE_MESSAGES}&waitMs=${waitMs}`;
+}
+
+function seen({ offset, key, value }: z.infer<typeof Message>, segment: string | undefined): Seen {
+  if (segment === undefined) throw new Error('a message of a topic has a segment');
+  return seenMessage({ segment, offset }, key, value);
+}
+
+async function get(options: ReaderOptions, path: string): Promise<unknown> {
+  return okBody(await ask(options, path));
+}
+
+function okBody(reply: Reply): unknown {
+  if (!reply.answered) throw reply.error;
+  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
+  return JSON.parse(reply.text);
+}
+
+function ask({ url, topic, token, agent }: ReaderOptions, path: string): Promise<Reply> {
+  const target = `${url()}/v1/topics/${topic}/${path}`;
+  return call({ url: target, agent, method: 'GET', headers: { authorization: `Bearer ${token}` }, waitMs: WAIT_MS });
+}

@@ -1,0 +1,155 @@
+import type { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
+import { call, type Reply } from './call.ts';
+import { type Ledger, makeMessage, type Message } from './ledger.ts';
+import { retryAfterMsOf, type Verdict, verdictsOf } from './verdict.ts';
+
+export type WriterOptions = {
+  readonly name: string;
+  readonly topic: string;
+  readonly token: string;
+  /** Where the broker is now; it may be down. */
+  readonly url: () => string;
+  readonly agent: Agent;
+  readonly keys: readonly [string, ...string[]];
+  readonly ledger: Ledger;
+  readonly random: SeededRandom;
+  /** Sends nothing new from then on. */
+  readonly stop: AbortSignal;
+  /** How long a broker may take for one attempt. */
+  readonly timeoutMs: number;
+  /** How long one request is tried again before the writer fails. */
+  readonly patienceMs: number;
+};
+
+/** What a writer met: how often each verdict, by its code. */
+export type Met = ReadonlyMap<string, number>;
+
+const MESSAGES_MAX = 4;
+const FILLER_MAX = 400;
+/** A dead broker's port refuses at once. */
+const PAUSE_MS = 100;
+const PAUSE_MS_MAX = 2_000;
+
+/**
+ * A producer with `window` requests in flight on one segment, whose keys the options have. Each request is sent again under the
+ * same sequence until it is acknowledged.
+ */
+export async function writeAsProducer(options: WriterOptions, { segment, window }: { segment: string; window: number }): Promise<Met> {
+  const writer = createWriter(options);
+  const line = { 'kelp-segment': segment, 'kelp-producer-id': options.name, 'kelp-producer-epoch': '0' };
+  const inFlight = new Set<Promise<void>>();
+  while (!options.stop.aborted) {
+    const sequence = writer.made();
+    const messages = writer.make();
+    messages.forEach((message, i) => options.ledger.sent(message, { name: `${options.name} in ${segment}`, sequence: sequence + i }));
+    const sending = writer.untilAcked(messages, { ...line, 'kelp-producer-sequence': String(sequence) });
+    const tracked = sending.finally(() => inFlight.delete(tracked));
+    inFlight.add(tracked);
+    if (inFlight.size >= window) await Promise.race(inFlight);
+  }
+  await Promise.all(inFlight);
+  return writer.met;
+}
+
+/** Requests over all segments, one after the other, each with a key of its own, sent again until all of it is acknowledged. */
+export async function writeWithIdempotencyKeys(options: WriterOptions): Promise<Met> {
+  const writer = createWriter(options);
+  while (!options.stop.aborted) {
+    const headers = { 'idempotency-key': `${options.name}-${writer.made()}` };
+    const messages = writer.make();
+    for (const message of messages) options.ledger.sent(message);
+    await writer.untilAcked(messages, headers);
+  }
+  return writer.met;
+}
+
+/** Requests over all segments, one after the other, each sent once. */
+export async function writePlainly(options: WriterOptions): Promise<Met> {
+  const writer = createWriter(options);
+  while (!options.stop.aborted) {
+    const messages = writer.make();
+    for (const message of messages) options.ledger.sent(message);
+    const { verdicts, reply } = await writer.send(messages, {});
+    verdicts.forEach((verdict, i) => note(options.ledger, messages[i], verdict));
+    if (verdicts.some(({ is }) => is !== 'acked')) await writer.pause(reply);
+  }
+  return writer.met;
+}
+
+function note(ledger: Ledger, message: Message | undefined, verdict: Verdict): void {
+  if (message === undefined) throw new Error('a verdict belongs to a message');
+  if (verdict.is === 'acked') ledger.acked(message, verdict.address);
+  if (verdict.is === 'refused') ledger.refused(message);
+}
+
+type Sent = { readonly verdicts: readonly Verdict[]; readonly reply: Reply };
+
+type Writer = {
+  readonly met: Met;
+  /** Messages so far. */
+  made(): number;
+  make(): Message[];
+  send(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Sent>;
+  untilAcked(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<void>;
+  pause(reply: Reply): Promise<void>;
+};
+
+function createWriter(options: WriterOptions): Writer {
+  const { name, keys, random, ledger } = options;
+  const met = new Map<string, number>();
+  let made = 0;
+
+  function make(): Message[] {
+    return Array.from({ length: 1 + random.integer(MESSAGES_MAX) }, () =>
+      makeMessage({ writer: name, number: made++, key: random.pick(keys), filler: random.base36(random.integer(FILLER_MAX)) }),
+    );
+  }
+
+  async function send(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Sent> {
+    const reply = await post(options, messages, headers);
+    const verdicts = verdictsOf(reply, messages.length);
+    for (const verdict of verdicts) {
+      const what = verdict.is === 'acked' ? 'acked' : `${verdict.is}: ${verdict.code}`;
+      met.set(what, (met.get(what) ?? 0) + 1);
+    }
+    return { verdicts, reply };
+  }
+
+  async function pause(reply: Reply): Promise<void> {
+    await sleep(Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS, retryAfterMsOf(reply))) * (0.5 + random.fraction()));
+  }
+
+  async function untilAcked(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<void> {
+    const endMs = performance.now() + options.patienceMs;
+    for (;;) {
+      const { verdicts, reply } = await send(messages, headers);
+      if (verdicts.every(({ is }) => is === 'acked')) {
+        verdicts.forEach((verdict, i) => note(ledger, messages[i], verdict));
+        return;
+      }
+      if (performance.now() > endMs) throw new Error(`${name}: not acknowledged in ${options.patienceMs} ms: ${JSON.stringify(verdicts)}`);
+      await pause(reply);
+    }
+  }
+
+  return { met, made: () => made, make, send, untilAcked, pause };
+}
+
+function post(options: WriterOptions, messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Reply> {
+  const items = messages.map(({ key, value }) => `{"key":${JSON.stringify(key)},"value":${value}}`);
+  return call({
+    url: `${options.url()}/v1/topics/${options.topic}/messages`,
+    agent: options.agent,
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${options.token}`,
+      'content-type': 'application/json',
+      'kelp-timeout-ms': String(options.timeoutMs),
+      ...headers,
+    },
+    body: `{"messages":[${items.join(',')}]}`,
+    waitMs: 2 * options.timeoutMs,
+  });
+}

@@ -1,0 +1,57 @@
+import type { Fault, Passing } from './fault-proxy.ts';
+
+// Which of a broker's requests a fault strikes, and what real services answer when they fail.
+
+export const isObjectPut = ({ method, path }: Passing): boolean => method === 'PUT' && path.includes('/log/');
+export const isObjectGet = ({ method, path }: Passing): boolean => method === 'GET' && path.includes('/log/');
+
+/** A commit: the update of a head that counts another one. A spill and a kill don't. */
+export function isCommit(request: Passing): boolean {
+  return isWrite(request, 'UpdateItem', 'h#') && attributesOf(request).includes('commits');
+}
+
+/** The update that takes entries out of a head. */
+export function isSpill(request: Passing): boolean {
+  return isWrite(request, 'UpdateItem', 'h#') && attributesOf(request).includes('ht');
+}
+
+export const isPagePut = (request: Passing): boolean => isWrite(request, 'PutItem', 'p#');
+export const isRequestPut = (request: Passing): boolean => isWrite(request, 'PutItem', 'i#');
+export const isAny = (): boolean => true;
+
+type Write = {
+  readonly Key?: { readonly pk: { readonly S: string } };
+  readonly Item?: { readonly pk: { readonly S: string } };
+  readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
+};
+
+function isWrite({ operation, body }: Passing, wanted: string, prefix: string): boolean {
+  if (operation !== wanted) return false;
+  const { Key, Item } = JSON.parse(body.toString()) as Write;
+  return (Key ?? Item)?.pk.S.startsWith(prefix) ?? false;
+}
+
+function attributesOf({ body }: Passing): string[] {
+  return Object.values((JSON.parse(body.toString()) as Write).ExpressionAttributeNames ?? {});
+}
+
+const tableAnswer = (status: number, name: string): Fault => ({
+  kind: 'answer',
+  status,
+  body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: name }),
+});
+export const throughputExceeded = tableAnswer(400, 'ProvisionedThroughputExceededException');
+export const throttling = tableAnswer(400, 'ThrottlingException');
+export const conflict = tableAnswer(400, 'TransactionConflictException');
+export const tableFailed = tableAnswer(500, 'InternalServerError');
+
+const storeAnswer = (status: number, code: string): Fault => ({
+  kind: 'answer',
+  status,
+  body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`,
+});
+export const slowDown = storeAnswer(503, 'SlowDown');
+export const storeFailed = storeAnswer(500, 'InternalError');
+
+/** The failure is in the answer alone: what was asked for is done. */
+export const yetDone = (fault: Fault): Fault => (fault.kind === 'answer' ? { ...fault, forwarded: true } : fault);
