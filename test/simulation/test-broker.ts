@@ -14,6 +14,7 @@ import { createPublisher } from '../../src/publish/publish.ts';
 import type { Publisher } from '../../src/publish/request.ts';
 import { createHeads, type Heads } from '../../src/state/heads.ts';
 import { createTopics } from '../../src/topics/create-topics.ts';
+import type { Topic } from '../../src/model/topic.ts';
 import type { Topics } from '../../src/topics/topics.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
@@ -102,6 +103,10 @@ export type TestWorld = {
   /** Never aborts. */
   readonly signal: AbortSignal;
   broker(options?: Partial<BrokerOptions>): TestBroker;
+  /** A topic that is there from the beginning, made by a broker that is gone. */
+  topic(segments?: number, name?: string): Promise<Topic>;
+  /** Passes time until the work is settled. */
+  run<T>(work: Promise<T>): Promise<T>;
 };
 
 export function createTestWorld(seed: number | string = 1): TestWorld {
@@ -110,7 +115,7 @@ export function createTestWorld(seed: number | string = 1): TestWorld {
   const table = createMemoryTable();
   const store = createMemoryStore();
   let brokers = 0;
-  return {
+  const world: TestWorld = {
     clock,
     random,
     table,
@@ -120,5 +125,11 @@ export function createTestWorld(seed: number | string = 1): TestWorld {
       brokers += 1;
       return createTestBroker({ table, store, clock, random: random.fork(`broker ${brokers}`), ...options });
     },
+    async topic(segments = 1, name = 't') {
+      const created = world.broker().topics.create(name, { partitionKey: 'key', segments }, world.signal);
+      return (await clock.run(created)).topic;
+    },
+    run: clock.run,
   };
+  return world;
 }
