@@ -31,7 +31,7 @@ export function createSdkStore(settings: StoreSettings): ObjectStore {
         const answer = await unlessBeyondEnd(client.send(command, options));
         if (answer === undefined) return new Uint8Array(0);
         assert(answer.Body instanceof Readable, 'the answer has a body');
-        const bytes = await collect(answer.Body, length, signal);
+        const bytes = await collect(answer.Body, length);
         checkContentRange(answer.ContentRange, { start, asked: length, received: bytes.length });
         return bytes;
       });
@@ -71,24 +71,18 @@ function bodyOf(parts: readonly Bytes[]): Bytes | Readable {
   return parts.length < 2 ? only : Readable.from(parts, { objectMode: false });
 }
 
-/** The SDK lets go of a signal once the headers are there, so an abort must end the body from here. */
-async function collect(body: Readable, bytesMax: number, signal: AbortSignal): Promise<Bytes> {
-  const onAbort = (): void => void body.destroy(new Error('given up', { cause: signal.reason }));
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      // Leaving the loop destroys the stream.
-      assert(bytes <= bytesMax, 'the answer is longer than asked');
-      chunks.push(chunk);
-    }
-    const whole = Buffer.concat(chunks, bytes);
-    return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+/** The signal that the request was sent with ends the body, too. */
+async function collect(body: Readable, bytesMax: number): Promise<Bytes> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // Leaving the loop destroys the stream.
+    assert(bytes <= bytesMax, 'the answer is longer than asked');
+    chunks.push(chunk);
   }
+  const whole = Buffer.concat(chunks, bytes);
+  return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
 }
 
 /** An object that ends before the range has none of its bytes: no error of this port. */
