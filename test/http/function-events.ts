@@ -45,7 +45,7 @@ export function bytesOf({ body = '', isBase64Encoded }: APIGatewayProxyStructure
 export function sendEvent(handler: FunctionHandler, method: string, path: string, sending: Sending = {}): Promise<Answer> {
   const fetch = async (request: Request): Promise<Response> => {
     const bytes = Buffer.from(await request.arrayBuffer());
-    const isText = /json|^text\//.test(request.headers.get('content-type') ?? '');
+    const isText = /json|^text\//.test(request.headers.get('content-type') ?? '') && !request.headers.has('content-encoding');
     const result = await handler(
       eventOf(method, path, {
         headers: Object.fromEntries([...request.headers, ['content-length', String(bytes.length)]]),

@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FunctionHandler } from '../../src/http/function-handler.ts';
+import { contextOf, eventOf, sendEvent } from '../http/function-events.ts';
+import { type OwnStack, startOwnStack } from '../own-stack.ts';
+import { freshTable, sharedStack, type StoreAddress, type TableAddress } from '../stack.ts';
+import { goThrough, type Send } from './http-scenario.ts';
+import { ROOT_TOKEN } from './run-serve.ts';
+
+// The bundle that is deployed, with events as the platform makes them, one request at a time, on real stores.
+
+const TEST_MS = 60_000;
+const ROOT = join(import.meta.dirname, '..', '..');
+const auth = { authorization: `Bearer ${ROOT_TOKEN}` };
+let dir: string;
+let instances = 0;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'kelp-function-'));
+  await promisify(execFile)(process.execPath, [join(ROOT, 'infra', 'build.ts'), dir], { cwd: ROOT });
+}, TEST_MS);
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** A fresh instance: the module is run anew, as at a cold start. */
+async function coldStart(store: StoreAddress, table: TableAddress): Promise<FunctionHandler> {
+  Object.assign(process.env, {
+    KELP_ROOT_TOKEN: ROOT_TOKEN,
+    KELP_SECRET: 'a-secret-of-the-test',
+    KELP_S3_ENDPOINT: store.endpoint,
+    KELP_S3_BUCKET: store.bucket,
+    KELP_S3_REGION: store.region,
+    KELP_S3_ACCESS_KEY: store.accessKey,
+    KELP_S3_SECRET_KEY: store.secretKey,
+    KELP_TABLE_ENDPOINT: table.endpoint,
+    KELP_TABLE: table.table,
+  });
+  instances += 1;
+  const bundle = (await import(`${pathToFileURL(join(dir, 'broker.mjs')).href}?${instances}`)) as { handler: FunctionHandler };
+  return bundle.handler;
+}
+
+const sendTo =
+  (handler: FunctionHandler): Send =>
+  (method, path, sending) =>
+    sendEvent(handler, method, path, { token: ROOT_TOKEN, ...sending });
+
+describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) => {
+  let handler: FunctionHandler;
+  beforeAll(async () => {
+    handler = await coldStart(sharedStack().store, await freshTable(kind, AbortSignal.timeout(TEST_MS)));
+  }, TEST_MS);
+
+  test('the main ways, once through', async () => expect(await goThrough(sendTo(handler), `function-${kind}`)).toBe(9), TEST_MS);
+
+  test('many small publishes spill behind their answers, and all of it is read', async () => {
+    const send = sendTo(handler);
+    const path = `/v1/topics/many-${kind}`;
+    await send('PUT', path, { body: { partitionKey: 'key' } });
+    for (let n = 0; n < 60; n += 1) {
+      const answer = await send('POST', `${path}/message?key=a`, { body: String(n), headers: { 'content-type': 'text/plain' } });
+      expect(answer.json.offset).toBe(n);
+    }
+    const { messages } = (await send('GET', `${path}/messages`)).json;
+    expect(messages.map(({ text }: { text: string }) => text)).toEqual(Array.from({ length: 60 }, (_, n) => String(n)));
+    expect((await send('GET', '/readyz', { token: null })).status).toBe(200);
+  });
+});
+
+test(
+  'another instance knows nothing and finds everything',
+  async () => {
+    const table = await freshTable('dynoxide', AbortSignal.timeout(TEST_MS));
+    const first = sendTo(await coldStart(sharedStack().store, table));
+    await first('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
+    await first('POST', '/v1/topics/t/message?key=a', { body: 'x', headers: { 'content-type': 'text/plain' } });
+    const second = sendTo(await coldStart(sharedStack().store, table));
+    const { messages, cursor } = (await second('GET', '/v1/topics/t/messages')).json;
+    expect(messages).toMatchObject([{ text: 'x' }]);
+    expect((await first('GET', `/v1/topics/t/messages?cursor=${cursor}`)).json.messages).toEqual([]);
+  },
+  TEST_MS,
+);
+
+describe('J-48 with stores of its own', () => {
+  let own: OwnStack;
+  beforeAll(async () => {
+    own = await startOwnStack();
+  }, TEST_MS);
+  afterAll(() => own.stop());
+
+  test(
+    'a store that is gone and back: an answer in time, then the message',
+    async () => {
+      const handler = await coldStart(own.store, own.table);
+      const send = sendTo(handler);
+      await send('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
+      await own.killStore();
+      const event = eventOf('POST', '/v1/topics/t/message', { headers: auth, rawQueryString: 'key=a', body: 'lost' });
+      const beganMs = performance.now();
+      const result = await handler(event, contextOf(2_000));
+      expect(performance.now() - beganMs).toBeLessThan(2_000);
+      expect(JSON.parse(result.body ?? '')).toMatchObject({ retryable: true });
+      await own.restartStore();
+      // Connections of the time before are dead, and the next request has to notice.
+      const answer = await send('POST', '/v1/topics/t/message?key=a', { body: 'after', headers: { 'content-type': 'text/plain' } });
+      expect(answer.status).toBe(200);
+      const { messages } = (await send('GET', '/v1/topics/t/messages')).json;
+      expect(messages.map(({ text }: { text?: string }) => text)).toEqual(['after']);
+    },
+    TEST_MS,
+  );
+});
