@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util';
+import { KelpError } from '../../src/model/errors.ts';
+
+export const CASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
+export type CaseName = (typeof CASES)[number];
+
+const SECONDS_DEFAULT = 6;
+const SECONDS_MAX = 600;
+
+export const USAGE = `npm run bench -- [--only a,b] [--seconds N] [--out FILE]
+
+Measures Kelp beside the raw speed of its own SeaweedFS and table (infra/bench/README.md says what each case is).
+
+  --only CASES   some of ${CASES.join(',')} (all)
+  --seconds N    how long each load runs, 1 to ${SECONDS_MAX} (${SECONDS_DEFAULT})
+  --out FILE     JSON lines go there; without it, to standard output before the table`;
+
+export type BenchOptions = { readonly cases: readonly CaseName[]; readonly seconds: number; readonly out?: string };
+
+/** Undefined where help was asked for. Error `invalid`/`invalid-option`, in one line. */
+export function parseOptions(args: readonly string[]): BenchOptions | undefined {
+  const { help, only, seconds, out } = parseNames(args);
+  if (help === true) return undefined;
+  const chosen = only === undefined ? CASES : parseCases(only);
+  return { cases: chosen, seconds: parseSeconds(seconds ?? String(SECONDS_DEFAULT)), ...(out === undefined ? {} : { out }) };
+}
+
+type Names = { readonly help?: boolean; readonly only?: string; readonly seconds?: string; readonly out?: string };
+
+function parseNames(args: readonly string[]): Names {
+  const value = { type: 'string' } as const;
+  try {
+    const options = { help: { type: 'boolean', short: 'h' }, only: value, seconds: value, out: value } as const;
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (cause) {
+    // Its messages go on with advice on how to escape a dash.
+    const [line = 'not an option'] = (cause as Error).message.split('. ');
+    throw invalidOption(line, cause);
+  }
+}
+
+/** In the order in which they run, whatever the order in which they were named. */
+function parseCases(text: string): CaseName[] {
+  const names = text.split(',');
+  const unknown = names.find((name) => !(CASES as readonly string[]).includes(name));
+  if (unknown === undefined) return CASES.filter((name) => names.includes(name));
+  throw invalidOption(`--only takes cases of ${CASES.join(',')}, but not "${unknown}"`);
+}
+
+function parseSeconds(text: string): number {
+  const value = Number(text);
+  if (/^\d{1,3}$/.test(text) && value >= 1 && value <= SECONDS_MAX) return value;
+  throw invalidOption(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, but is "${text}"`);
+}
+
+function invalidOption(message: string, cause?: unknown): KelpError {
+  return new KelpError('invalid', 'invalid-option', message, { cause });
+}

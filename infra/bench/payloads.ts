@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCompression } from '../../src/adapters/system/compression.ts';
+import { encodeBatch } from '../../src/format/record-batch-encode.ts';
+import type { Message } from '../../src/model/message.ts';
+import { partitionOf } from '../../src/model/partition.ts';
+import type { Range } from '../../src/model/topic.ts';
+import type { Codec } from '../../src/ports/compression.ts';
+import { type Flight, loadFlights } from '../demo/flights.ts';
+
+export const VALUE_BYTES = 1_024;
+export const REQUEST_MESSAGES = 1_000;
+/** As many as a request may have: flights are small, and a request should have about as many bytes as one of the other cases. */
+export const REQUEST_FLIGHTS = 10_000;
+/** Different bodies that a load sends in turn. */
+const BODIES = 8;
+const SINGLE_BODIES = 64;
+const KEY_BYTES = 8;
+
+/** Files with request bodies, and what each holds. `valueBytes`: of the values alone, uncompressed, on average. */
+export type Bodies = {
+  readonly files: readonly string[];
+  readonly contentType: string;
+  readonly messages: number;
+  readonly valueBytes: number;
+};
+
+type Slices = { readonly segments: readonly Range[]; readonly codec: Codec };
+
+const JSON_TYPE = 'application/json';
+const BATCH_TYPE = 'application/vnd.kelp.batch';
+
+/** {@link REQUEST_MESSAGES} messages of {@link VALUE_BYTES} random bytes, in base64, each with a random key. */
+export function randomJson(dir: string): Bodies {
+  const texts = Array.from({ length: BODIES }, () => {
+    const messages = randomMessages().map(({ key, value }) => ({ key: textOf(key), bytes: Buffer.from(value ?? []).toString('base64') }));
+    return Buffer.from(JSON.stringify({ messages }));
+  });
+  return toFiles(dir, 'random-json', texts, {
+    contentType: JSON_TYPE,
+    messages: REQUEST_MESSAGES,
+    valueBytes: VALUE_BYTES * REQUEST_MESSAGES,
+  });
+}
+
+/** The same as record batches, one for each segment, as a client sends them that knows the segments. */
+export async function randomBatches(dir: string, segments: readonly Range[]): Promise<Bodies> {
+  const texts = await Promise.all(Array.from({ length: BODIES }, () => toBatches(randomMessages(), { segments, codec: 'none' })));
+  const about = { contentType: BATCH_TYPE, messages: REQUEST_MESSAGES, valueBytes: VALUE_BYTES * REQUEST_MESSAGES };
+  return toFiles(dir, `random-batches-${segments.length}`, texts, about);
+}
+
+/** One message a body: {@link VALUE_BYTES} random bytes. */
+export function randomSingles(dir: string): Bodies {
+  const texts = Array.from({ length: SINGLE_BODIES }, () => randomBytes(VALUE_BYTES));
+  return toFiles(dir, 'random-single', texts, { contentType: 'application/octet-stream', messages: 1, valueBytes: VALUE_BYTES });
+}
+
+/** The demo's flights, keyed by origin. */
+export async function flightsJson(dir: string): Promise<Bodies> {
+  const chunks = await flightChunks();
+  const texts = chunks.map((flights) => {
+    const messages = flights.map(({ key, value }) => `{"key":${JSON.stringify(key)},"value":${value}}`);
+    return Buffer.from(`{"messages":[${messages.join(',')}]}`);
+  });
+  return toFiles(dir, 'flights-json', texts, { contentType: JSON_TYPE, messages: REQUEST_FLIGHTS, valueBytes: meanBytes(chunks) });
+}
+
+/** The same as one record batch a body, which the client has compressed. */
+export async function flightsBatches(dir: string, segments: readonly Range[]): Promise<Bodies> {
+  const chunks = await flightChunks();
+  const texts = await Promise.all(chunks.map((flights) => toBatches(flights.map(toMessage), { segments, codec: 'zstd' })));
+  return toFiles(dir, 'flights-batches', texts, { contentType: BATCH_TYPE, messages: REQUEST_FLIGHTS, valueBytes: meanBytes(chunks) });
+}
+
+function randomMessages(): Message[] {
+  return Array.from({ length: REQUEST_MESSAGES }, () => ({
+    key: Buffer.from(randomBytes(KEY_BYTES).toString('hex')),
+    value: randomBytes(VALUE_BYTES),
+    headers: [],
+    timestampMs: Date.now(),
+  }));
+}
+
+async function flightChunks(): Promise<Flight[][]> {
+  const flights: Flight[] = [];
+  for await (const chunk of loadFlights(BODIES * REQUEST_FLIGHTS)) flights.push(...chunk);
+  return Array.from({ length: BODIES }, (_, body) => flights.slice(body * REQUEST_FLIGHTS, (body + 1) * REQUEST_FLIGHTS));
+}
+
+function toMessage({ key, value, timestampMs }: Flight): Message {
+  return { key: Buffer.from(key), value: Buffer.from(value), headers: [], timestampMs };
+}
+
+/** Values are ASCII. */
+function meanBytes(chunks: readonly (readonly Flight[])[]): number {
+  return chunks.flat().reduce((bytes, { value }) => bytes + value.length, 0) / chunks.length;
+}
+
+async function toBatches(messages: readonly Message[], { segments, codec }: Slices): Promise<Buffer> {
+  const slices = segments.map(() => [] as Message[]);
+  for (const message of messages) {
+    const partition = partitionOf(message.key);
+    const slice = slices[segments.findIndex(({ lo, hi }) => lo <= partition && partition <= hi)];
+    assert(slice !== undefined, 'segments tile all partitions');
+    slice.push(message);
+  }
+  const filled = slices.filter((slice) => slice.length > 0);
+  return Buffer.concat(await Promise.all(filled.map((slice) => encodeBatch(slice, createCompression({ codec })))));
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}
+
+function toFiles(dir: string, name: string, texts: readonly Uint8Array[], about: Omit<Bodies, 'files'>): Bodies {
+  const files = texts.map((text, body) => {
+    const file = join(dir, `${name}-${body}`);
+    writeFileSync(file, text);
+    return file;
+  });
+  return { ...about, files };
+}

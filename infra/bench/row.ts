@@ -1,0 +1,85 @@
+import type { LoadResult } from './load.ts';
+
+/** Processor seconds by process; absent where the system doesn't tell. */
+export type CpuSeconds = { readonly load: number; readonly broker?: number; readonly table?: number; readonly weed?: number };
+/** What the same hardware made beside it, by the same measure, and the part of it that was reached. */
+export type Reference = {
+  readonly what: string;
+  readonly perSecond: number;
+  readonly unit: 'MiB' | 'requests' | 'messages';
+  readonly ratio: number;
+};
+
+/** One measurement: a JSON line, and a line of the table. */
+export type Row = {
+  /** `sweep` looks for the best shape, `beside` is what the next or last row of `kelp` is held against: neither is in the table. */
+  readonly kind: 'sweep' | 'beside' | 'raw' | 'kelp';
+  readonly case: string;
+  readonly label: string;
+  /** The program that made the load. */
+  readonly client: 'native' | 'lean';
+  readonly seconds: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly firstError?: string;
+  /** Objects or updates, where it is raw. */
+  readonly messages: number;
+  readonly messagesPerSecond: number;
+  /** Of values, uncompressed. */
+  readonly mebibytesPerSecond: number;
+  readonly reference?: Reference;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly endToEndP50Ms?: number;
+  readonly endToEndP99Ms?: number;
+  readonly cpuSeconds: CpuSeconds;
+  readonly brokerPeakBytes?: number;
+  readonly putsPerThousand?: number;
+  readonly tableOperationsPerThousand?: number;
+};
+
+export type RowNames = Pick<Row, 'kind' | 'case' | 'label' | 'client'>;
+export type Payload = { readonly messages: number; readonly bytes: number };
+export type Costs = {
+  readonly cpuSeconds: Omit<CpuSeconds, 'load'>;
+  readonly brokerPeakBytes?: number;
+  readonly operations?: { readonly puts: number; readonly tableOperations: number };
+};
+
+const MEBIBYTE = 1_048_576;
+
+export function toRow(names: RowNames, result: LoadResult, payload: Payload, costs: Costs): Row {
+  const { messages, bytes } = payload;
+  const { requests, errors, firstError, seconds, p50Ms, p99Ms, endToEndP50Ms, endToEndP99Ms, cpuSeconds } = result;
+  const { operations, brokerPeakBytes } = costs;
+  return {
+    ...names,
+    seconds,
+    requests,
+    errors,
+    ...(firstError === undefined ? {} : { firstError }),
+    messages,
+    messagesPerSecond: messages / seconds,
+    mebibytesPerSecond: bytes / MEBIBYTE / seconds,
+    p50Ms,
+    p99Ms,
+    ...(endToEndP50Ms === undefined ? {} : { endToEndP50Ms }),
+    ...(endToEndP99Ms === undefined ? {} : { endToEndP99Ms }),
+    cpuSeconds: { load: cpuSeconds, ...costs.cpuSeconds },
+    ...(brokerPeakBytes === undefined ? {} : { brokerPeakBytes }),
+    ...(operations === undefined ? {} : perThousand(operations, messages)),
+  };
+}
+
+/** The row with how it stands to the mean of what was measured before and after it. */
+export function withReference(row: Row, what: string, unit: Reference['unit'], beside: readonly number[]): Row {
+  const perSecond = beside.reduce((sum, value) => sum + value, 0) / beside.length;
+  const reached = unit === 'MiB' ? row.mebibytesPerSecond : row.messagesPerSecond;
+  return { ...row, reference: { what, unit, perSecond, ratio: reached / perSecond } };
+}
+
+type PerThousand = Pick<Row, 'putsPerThousand' | 'tableOperationsPerThousand'>;
+
+function perThousand({ puts, tableOperations }: { puts: number; tableOperations: number }, messages: number): PerThousand {
+  return { putsPerThousand: (puts / messages) * 1_000, tableOperationsPerThousand: (tableOperations / messages) * 1_000 };
+}

@@ -1,0 +1,38 @@
+import type { Bench } from './measure.ts';
+import type { CaseName } from './options.ts';
+import { measureLatency } from './latency-case.ts';
+import { postLoad, publishBatches, publishFlights, publishJson, publishSingles, publishToSegments } from './publish-cases.ts';
+import { randomBatches } from './payloads.ts';
+import { type Best, findBest, measureLean } from './raw.ts';
+import { readCatchUp } from './read-case.ts';
+import { createTopic, type Topic } from './topic.ts';
+
+/** Cases that are held against raw PUTs or GETs of the best shape, which then has to be found. */
+const BESIDE_BEST = ['a', 'b', 'e', 'g'];
+
+/** All that were asked for, in the order of their letters. */
+export async function runCases(bench: Bench, cases: readonly CaseName[]): Promise<void> {
+  const best = cases.some((name) => BESIDE_BEST.includes(name)) ? await findBest(bench) : undefined;
+  if (best !== undefined) await measureLean(bench, best);
+  let written: Topic | undefined;
+  const run: Record<CaseName, (shapes: Best) => Promise<void>> = {
+    a: ({ put }) => publishJson(bench, put),
+    b: async ({ put }) => void (written = await publishBatches(bench, put)),
+    c: () => publishSingles(bench),
+    d: () => measureLatency(bench),
+    e: async ({ get }) => readCatchUp(bench, written ?? (await write(bench)), get),
+    f: () => publishToSegments(bench),
+    g: ({ put }) => publishFlights(bench, put),
+  };
+  const unused = { bytes: 0, clients: 0 };
+  for (const name of cases) await run[name](best ?? { put: unused, get: unused });
+}
+
+/** What (b) writes, for (e) alone. */
+async function write(bench: Bench): Promise<Topic> {
+  const topic = await createTopic(bench, 'bench-e', 1);
+  const { load } = postLoad(bench, [topic], await randomBatches(bench.dir, await topic.segments()));
+  bench.say('e: writing what it reads');
+  await bench.loader.run(load, bench.signal);
+  return topic;
+}

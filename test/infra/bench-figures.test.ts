@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { judge } from '../../infra/bench/aims.ts';
+import type { LoadResult } from '../../infra/bench/load.ts';
+import { formatAims, formatTable } from '../../infra/bench/report.ts';
+import { type Reference, type Row, toRow, withReference } from '../../infra/bench/row.ts';
+
+const result: LoadResult = { requests: 100, errors: 0, bytes: 200_000_000, seconds: 2, p50Ms: 3, p99Ms: 9, cpuSeconds: 0.25 };
+const names = { kind: 'kelp', case: 'b', label: 'record batches', client: 'native' } as const;
+const costs = { cpuSeconds: { broker: 1.5 }, brokerPeakBytes: 200_000_000, operations: { puts: 50, tableOperations: 120 } };
+const row: Row = toRow(names, result, { messages: 100_000, bytes: 100 * 1_048_576 }, costs);
+
+const rowOf = (name: string, more: Partial<Row>): Row => ({ ...row, case: name, ...more });
+const reference = (ratio: number): Reference => ({ what: 'raw', unit: 'MiB', perSecond: 100, ratio });
+const met = (rows: readonly Row[], name: string): boolean[] =>
+  judge(rows)
+    .filter((aim) => aim.case === name)
+    .map((aim) => aim.met);
+
+test('rates count payload, whatever the load generator sent', () => {
+  expect(row).toMatchObject({ messagesPerSecond: 50_000, mebibytesPerSecond: 50, cpuSeconds: { load: 0.25, broker: 1.5 } });
+  expect(row).toMatchObject({ putsPerThousand: 0.5, tableOperationsPerThousand: 1.2 });
+});
+
+test('a row is held against the mean of what was measured beside it', () => {
+  expect(withReference(row, 'raw PUT', 'MiB', [90, 110]).reference).toEqual({ what: 'raw PUT', unit: 'MiB', perSecond: 100, ratio: 0.5 });
+  expect(withReference(row, 'one segment', 'messages', [40_000]).reference?.ratio).toBe(1.25);
+});
+
+test.each([
+  ['b', 0.75],
+  ['a', 0.45],
+  ['g batches', 1.5],
+  ['g json', 0.6],
+  ['e', 0.7],
+  ['f json 16', 0.8],
+  ['f batches 16', 0.8],
+])('the ratio of %s is met from %d', (name, ratioMin) => {
+  expect(met([rowOf(name, { reference: reference(ratioMin) })], name)).toEqual([true]);
+  expect(met([rowOf(name, { reference: reference(ratioMin - 0.01) })], name)).toEqual([false]);
+});
+
+test('of several readers the best one counts', () => {
+  expect(met([rowOf('e', { reference: reference(0.2) }), rowOf('e', { reference: reference(0.9) })], 'e')).toEqual([true]);
+});
+
+test('singles are met from 5,000 a second', () => {
+  expect(met([rowOf('c', { messagesPerSecond: 5_000 })], 'c')).toEqual([true]);
+  expect(met([rowOf('c', { messagesPerSecond: 4_999 })], 'c')).toEqual([false]);
+});
+
+test('latency is held against a raw PUT and a raw update', () => {
+  const raw = [rowOf('d put', { p50Ms: 2 }), rowOf('d update', { p50Ms: 1 })];
+  expect(met([...raw, rowOf('d', { p50Ms: 4.5, endToEndP50Ms: 9.5 })], 'd')).toEqual([true, true]);
+  expect(met([...raw, rowOf('d', { p50Ms: 4.6, endToEndP50Ms: 9.7 })], 'd')).toEqual([false, false]);
+  expect(met([rowOf('d', { p50Ms: 1 })], 'd')).toEqual([]);
+});
+
+test('memory is the highest of all rows, in megabytes', () => {
+  expect(met([row, rowOf('c', { brokerPeakBytes: 300_000_000 })], 'all')).toEqual([true]);
+  expect(met([row, rowOf('c', { brokerPeakBytes: 300_000_001 })], 'all')).toEqual([false]);
+});
+
+test('nothing is judged that was not run', () => {
+  const { brokerPeakBytes, ...without } = row;
+  expect(brokerPeakBytes).toBeDefined();
+  expect(judge([without])).toEqual([]);
+});
+
+test('the table has a line for each result, and a dash for what nobody knows', () => {
+  const { broker: _, ...cpuSeconds } = row.cpuSeconds;
+  const table = formatTable([
+    withReference(row, 'raw PUT', 'MiB', [100]),
+    { ...row, kind: 'beside' },
+    { ...row, kind: 'sweep' },
+    { ...row, case: 'c', cpuSeconds, errors: 3 },
+  ]);
+  const cells = table.split('\n').map((line) => line.split(/ {2,}/).map((cell) => cell.trim()));
+  expect(cells[0]?.slice(0, 7)).toEqual(['case', 'what', 'by', 'per s', 'MiB/s', 'ratio', 'to']);
+  expect(cells[1]?.slice(0, 7)).toEqual(['b', 'record batches', 'native', '50,000', '50.0', '0.50', '100.0 MiB/s raw PUT']);
+  expect(cells[2]?.at(11)).toBe('–');
+  expect(cells[2]?.at(-1)).toBe('3');
+  expect(cells).toHaveLength(3);
+});
+
+test('aims say what was met', () => {
+  const text = formatAims(judge([rowOf('b', { reference: reference(0.8) }), rowOf('a', { reference: reference(0.4) })]));
+  expect(text).toMatch(/^met {6}b +at least 0\.75 of raw PUT +0\.80$/m);
+  expect(text).toMatch(/^NOT MET {2}a +at least 0\.45 of raw PUT +0\.40$/m);
+});

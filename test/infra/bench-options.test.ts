@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { parseOptions } from '../../infra/bench/options.ts';
+
+test('without options all cases run for six seconds each', () => {
+  expect(parseOptions([])).toEqual({ cases: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], seconds: 6 });
+});
+
+test('cases run in order, whatever the order in which they are named', () => {
+  expect(parseOptions(['--only', 'e,b', '--seconds=2', '--out', 'x.jsonl'])).toEqual({ cases: ['b', 'e'], seconds: 2, out: 'x.jsonl' });
+  expect(parseOptions(['--help'])).toBeUndefined();
+});
+
+test.each([[['--only', 'h']], [['--only', '']], [['--only', 'a,']], [['--seconds', '0']], [['--seconds', '2.5']], [['--fast']], [['a']]])(
+  '%j is refused in one line',
+  (args) => {
+    expect(() => parseOptions(args)).toThrow(
+      expect.objectContaining({ code: 'invalid-option', message: expect.stringMatching(/^[^\n]+$/) }),
+    );
+  },
+);
