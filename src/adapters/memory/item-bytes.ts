@@ -7,7 +7,7 @@ const CONTAINER_BYTES = 3;
 const MEMBER_BYTES = 1;
 
 /** Size of a value in bytes, as the real table counts it; refuses what no table could store. */
-export function valueBytes(value: Value): number {
+function valueBytes(value: Value): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value === 'number') return numberBytes(value);
   if (typeof value === 'boolean' || value === null) return 1;
