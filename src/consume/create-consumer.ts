@@ -8,6 +8,7 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { Heads } from '../state/heads.ts';
 import { createBatchDecoder } from './decode-batch.ts';
 import { readSegment } from './fetch.ts';
+import { createIndexPages } from './index-pages.ts';
 import { createObjectRanges } from './object-ranges.ts';
 import type { Consumer } from './page.ts';
 import { createBatchReader } from './read-batches.ts';
@@ -39,6 +40,7 @@ export function createConsumer(deps: ConsumerDeps): Consumer {
   const read = {
     ...deps,
     startOf,
+    pages: createIndexPages(deps.table),
     decoder,
     batches: createBatchReader({ ranges, decoder, split: createRunSplitter() }),
     tail: createTail(deps),

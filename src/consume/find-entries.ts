@@ -1,16 +1,13 @@
-import { pageSortKey, pagesPartition } from '../format/item-key.ts';
-import { decodePage } from '../format/page-item.ts';
 import { type Entry, entryCount, type Head } from '../model/head.ts';
-import { INDEX_PAGES_READ_MAX, READ_ATTEMPTS_MAX } from '../model/limits.ts';
+import { READ_ATTEMPTS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
-import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { Heads } from '../state/heads.ts';
-import { readPageAt } from '../state/pages.ts';
 import { damaged } from './damage.ts';
+import type { IndexPages } from './index-pages.ts';
 import { freshHead } from './read-head.ts';
 import type { Room } from './take-batch.ts';
 
-export type IndexDeps = { readonly table: MetadataTable; readonly heads: Heads };
+export type IndexDeps = { readonly pages: IndexPages; readonly heads: Heads };
 
 /** Entries without a gap, the first of which holds `from`; as many as the room needs, or fewer. `head` may be an old one. */
 export type EntriesWanted = { readonly head: Head; readonly from: number; readonly room: Room };
@@ -43,20 +40,13 @@ async function entriesFrom(deps: IndexDeps, wanted: EntriesWanted, signal: Abort
 }
 
 async function walkPages(deps: IndexDeps, head: Head, walk: Walk, signal: AbortSignal): Promise<void> {
-  const first = await readPageAt(deps.table, head, walk.next(), signal);
-  if (first === undefined || first.first >= head.spilled) return;
+  const first = await deps.pages.at(head, walk.next(), signal);
+  if (first === undefined) return;
   walk.add(first.entries);
   // Bounded by the room: a page has an entry at least, and an entry a message.
-  while (!walk.full() && walk.next() < head.spilled && walk.entries.length > 0) {
+  while (!walk.full() && walk.next() < head.spilled) {
     const before = walk.next();
-    const query = {
-      pk: pagesPartition(head.topic, head.segment),
-      from: pageSortKey(before),
-      // Pages at or above the spill count are unsettled: another one may take their place.
-      to: pageSortKey(head.spilled - 1),
-      limit: INDEX_PAGES_READ_MAX,
-    };
-    for (const item of (await deps.table.query(query, signal)).items) walk.add(decodePage(item).entries);
+    for (const page of await deps.pages.from(head, before, signal)) walk.add(page.entries);
     if (walk.next() === before) return;
   }
 }

@@ -1,7 +1,6 @@
 import { type Entry, entryCount, type Head } from '../model/head.ts';
 import { READ_MESSAGES_MAX, TIMESTAMP_STEPS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
-import { readPageAt } from '../state/pages.ts';
 import { findEntries } from './find-entries.ts';
 import type { BatchSlice } from './page.ts';
 import { type ReadDeps, readFrom } from './read-from.ts';
@@ -46,7 +45,7 @@ async function lowestCandidate(deps: ReadDeps, { head, start, timestampMs }: Sou
   let high = head.spilled;
   let to = head.spilled;
   for (let step = 0; step < TIMESTAMP_STEPS_MAX && low < high; step += 1) {
-    const page = await readPageAt(deps.table, head, low + Math.floor((high - low) / 2), signal);
+    const page = await deps.pages.at(head, low + Math.floor((high - low) / 2), signal);
     // A hole: looking on from here meets it, and knows what to do.
     if (page === undefined) break;
     if (page.highestTimestampMs >= timestampMs) {

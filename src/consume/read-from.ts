@@ -3,6 +3,7 @@ import type { Head } from '../model/head.ts';
 import type { SegmentId, TopicId } from '../model/ids.ts';
 import { READ_ATTEMPTS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { BatchDecoder } from './decode-batch.ts';
 import { findEntries, type IndexDeps } from './find-entries.ts';
@@ -14,6 +15,7 @@ import type { Room } from './take-batch.ts';
 
 /** What reading works with. Reads of the table and the store are retried by whoever made them. */
 export type ReadDeps = IndexDeps & {
+  readonly table: MetadataTable;
   readonly batches: BatchReader;
   readonly decoder: BatchDecoder;
   readonly tail: Tail;

@@ -1,7 +1,7 @@
 import { KelpError } from '../model/errors.ts';
 import type { Entry, Head } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
-import { READ_ROUNDS_MAX, READ_SEGMENTS_PARALLEL_MAX } from '../model/limits.ts';
+import { READ_PARTS_MAX, READ_ROUNDS_MAX, READ_SEGMENTS_PARALLEL_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import type { CursorState } from './cursor.ts';
@@ -38,13 +38,17 @@ export async function readRound(deps: ReadDeps, topic: Topic, wanted: RoundWante
   const progress: Progress = { state: { ...wanted.state, positions }, slices: [], room: wanted.room, troubles: [] };
   if (wanted.probe) await probe(deps, topic, progress, signal);
   settle(deps, topic, progress);
-  for (let round = 0; round < READ_ROUNDS_MAX && progress.room.messages > 0 && progress.room.bytes > 0; round += 1) {
+  for (let round = 0; round < READ_ROUNDS_MAX && hasMuchRoom(progress, wanted.room); round += 1) {
     const behind = behindOf(deps, topic, progress);
     if (behind.length === 0) break;
     await readShares(deps, topic, { behind, progress, whole: wanted.whole }, signal);
   }
   return { slices: progress.slices, state: progress.state, trouble: progress.troubles[0] };
 }
+
+/** Small rests are left: a page needn't be full, and its index would be looked at once more for them. */
+const hasMuchRoom = ({ room, slices }: Progress, whole: Room): boolean =>
+  slices.length === 0 || (room.messages > whole.messages / 4 && room.bytes > whole.bytes / 4);
 
 export function openOf(positions: readonly Position[]): Open[] {
   return positions.filter((position): position is Open => !position.finished && position.segment !== '');
@@ -106,10 +110,10 @@ async function readShares(
   { behind, progress, whole }: { readonly behind: readonly Behind[]; readonly progress: Progress; readonly whole: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const count = Math.min(behind.length, READ_SEGMENTS_PARALLEL_MAX, progress.room.messages);
+  const count = Math.min(behind.length, READ_PARTS_MAX, progress.room.messages);
   const share = shareOf(progress.room, count);
   const next = rotated(behind, progress.state.readTurn).slice(0, count);
-  const found = await inParallel(next, count, (reading) => find(deps, topic, { reading, share }, signal));
+  const found = await inParallel(next, READ_SEGMENTS_PARALLEL_MAX, (reading) => find(deps, topic, { reading, share }, signal));
   const parts = found.map(({ position: { segment, offset }, entries }) => ({ segment, from: offset, entries, share }));
   const isFirst = progress.slices.length === 0;
   const reads = await deps.batches.read(topic, { parts, room: progress.room, whole, isFirst }, signal);

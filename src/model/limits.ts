@@ -121,10 +121,14 @@ export const READ_GAP_BYTES_MAX = 65_536;
 export const READ_RANGES_PARALLEL_MAX = 4;
 /** Segments of a topic that one read looks at side by side. */
 export const READ_SEGMENTS_PARALLEL_MAX = 8;
-/** Turns that the segments of a topic get within one read, so that small shares don't become many. */
+/** Segments of a topic that share one page: with more of them, one GET of an object serves more. */
+export const READ_PARTS_MAX = 64;
+/** Turns that the segments of a topic get within one read, where the first ones leave much of the room. */
 export const READ_ROUNDS_MAX = 4;
 /** How often a read begins again from a fresh head: a spill or a clean-up may have overtaken it. */
 export const READ_ATTEMPTS_MAX = 3;
+/** Index pages that an instance remembers (some KB each in memory). */
+export const INDEX_PAGES_KNOWN_MAX = 1_024;
 /** Index pages of one query (a few KB each). */
 export const INDEX_PAGES_READ_MAX = 16;
 /** Halvings of a segment of 2^53 offsets, and a few more. */
