@@ -31,7 +31,8 @@ export type CommitRequest = {
 
 /** `sealed`: surely not stored, and never will be in this segment. `again`: surely not stored; it may be sent anew. */
 export type MemberOutcome =
-  | { readonly outcome: 'stored'; readonly offset: number }
+  /** `again`: by another handler of the same request, from an object of its own. */
+  | { readonly outcome: 'stored'; readonly offset: number; readonly again: boolean }
   | { readonly outcome: 'duplicate'; readonly offsets: readonly (number | null)[] }
   /** `tail`: the segment's, as it was then. */
   | { readonly outcome: 'refused'; readonly error: KelpError; readonly tail: number }
@@ -62,8 +63,9 @@ export async function landedOutcome(
     landed.entry,
     request.members.map((member) => member.run.count),
   );
+  const again = landed.entry.object.id !== request.object.id;
   const members = offsets.map(async (offset, index): Promise<MemberOutcome> => {
-    return offset === undefined ? refusedMember(deps, request, { ...landed, index }, signal) : { outcome: 'stored', offset };
+    return offset === undefined ? refusedMember(deps, request, { ...landed, index }, signal) : { outcome: 'stored', offset, again };
   });
   return { outcome: 'done', members: await Promise.all(members) };
 }

@@ -134,7 +134,7 @@ async function settle(
   const { topic } = progress.request;
   switch (outcome.outcome) {
     case 'stored':
-      return [place(progress, sent, outcome.offset, false)];
+      return [place(progress, sent, outcome.offset, outcome.again)];
     case 'failed':
       return [fail(progress, sent, unknown(outcome.error))];
     case 'refused':
