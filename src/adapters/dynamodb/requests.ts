@@ -4,8 +4,6 @@ import { compileExpressions } from './expressions.ts';
 
 // The bodies of the API's requests. The SDK takes the same members as the wire, except for bytes, which the codec settles.
 
-export type Requests<B> = ReturnType<typeof createRequests<B>>;
-
 export function createRequests<B>(table: string, { encodeMap }: AttributeCodec<B>) {
   const target = (key: Key) => ({ TableName: table, Key: keyAttributes(key) });
 
