@@ -38,7 +38,7 @@ export async function measure(bench: Bench, { names, load, payload, loader = ben
   const cpuBefore = cpuSeconds(stack);
   const result = await loader.run(load, signal);
   const costs = { ...costsSince(stack, cpuBefore), operations: difference(await readOperations(bench), operationsBefore) };
-  return toRow({ ...names, client: loader.name }, result, payload(result), costs);
+  return toRow({ names: { ...names, client: loader.name }, result, payload: payload(result), costs });
 }
 
 /** Runs a load whose result nobody wants: code is compiled, connections and caches are warm. */

@@ -11,7 +11,7 @@ import type { Codec } from '../../src/ports/compression.ts';
 import { type Flight, loadFlights } from '../demo/flights.ts';
 
 export const VALUE_BYTES = 1_024;
-export const REQUEST_MESSAGES = 1_000;
+const REQUEST_MESSAGES = 1_000;
 /** As many as a request may have: flights are small, and a request should have about as many bytes as one of the other cases. */
 export const REQUEST_FLIGHTS = 10_000;
 /** Different bodies that a load sends in turn. */
@@ -38,7 +38,7 @@ export function randomJson(dir: string): Bodies {
     const messages = randomMessages().map(({ key, value }) => ({ key: textOf(key), bytes: Buffer.from(value ?? []).toString('base64') }));
     return Buffer.from(JSON.stringify({ messages }));
   });
-  return toFiles(dir, 'random-json', texts, {
+  return toFiles({ dir, name: 'random-json' }, texts, {
     contentType: JSON_TYPE,
     messages: REQUEST_MESSAGES,
     valueBytes: VALUE_BYTES * REQUEST_MESSAGES,
@@ -49,13 +49,13 @@ export function randomJson(dir: string): Bodies {
 export async function randomBatches(dir: string, segments: readonly Range[]): Promise<Bodies> {
   const texts = await Promise.all(Array.from({ length: BODIES }, () => toBatches(randomMessages(), { segments, codec: 'none' })));
   const about = { contentType: BATCH_TYPE, messages: REQUEST_MESSAGES, valueBytes: VALUE_BYTES * REQUEST_MESSAGES };
-  return toFiles(dir, `random-batches-${segments.length}`, texts, about);
+  return toFiles({ dir, name: `random-batches-${segments.length}` }, texts, about);
 }
 
 /** One message a body: {@link VALUE_BYTES} random bytes. */
 export function randomSingles(dir: string): Bodies {
   const texts = Array.from({ length: SINGLE_BODIES }, () => randomBytes(VALUE_BYTES));
-  return toFiles(dir, 'random-single', texts, { contentType: 'application/octet-stream', messages: 1, valueBytes: VALUE_BYTES });
+  return toFiles({ dir, name: 'random-single' }, texts, { contentType: 'application/octet-stream', messages: 1, valueBytes: VALUE_BYTES });
 }
 
 /** The demo's flights, keyed by origin. */
@@ -65,14 +65,22 @@ export async function flightsJson(dir: string): Promise<Bodies> {
     const messages = flights.map(({ key, value }) => `{"key":${JSON.stringify(key)},"value":${value}}`);
     return Buffer.from(`{"messages":[${messages.join(',')}]}`);
   });
-  return toFiles(dir, 'flights-json', texts, { contentType: JSON_TYPE, messages: REQUEST_FLIGHTS, valueBytes: meanBytes(chunks) });
+  return toFiles({ dir, name: 'flights-json' }, texts, {
+    contentType: JSON_TYPE,
+    messages: REQUEST_FLIGHTS,
+    valueBytes: meanBytes(chunks),
+  });
 }
 
 /** The same as one record batch a body, which the client has compressed. */
 export async function flightsBatches(dir: string, segments: readonly Range[]): Promise<Bodies> {
   const chunks = await flightChunks();
   const texts = await Promise.all(chunks.map((flights) => toBatches(flights.map(toMessage), { segments, codec: 'zstd' })));
-  return toFiles(dir, 'flights-batches', texts, { contentType: BATCH_TYPE, messages: REQUEST_FLIGHTS, valueBytes: meanBytes(chunks) });
+  return toFiles({ dir, name: 'flights-batches' }, texts, {
+    contentType: BATCH_TYPE,
+    messages: REQUEST_FLIGHTS,
+    valueBytes: meanBytes(chunks),
+  });
 }
 
 function randomMessages(): Message[] {
@@ -115,7 +123,11 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
 }
 
-function toFiles(dir: string, name: string, texts: readonly Uint8Array[], about: Omit<Bodies, 'files'>): Bodies {
+function toFiles(
+  { dir, name }: { readonly dir: string; readonly name: string },
+  texts: readonly Uint8Array[],
+  about: Omit<Bodies, 'files'>,
+): Bodies {
   const files = texts.map((text, body) => {
     const file = join(dir, `${name}-${body}`);
     writeFileSync(file, text);

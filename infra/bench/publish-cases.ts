@@ -34,7 +34,7 @@ export async function publishSingles(bench: Bench): Promise<void> {
   const shape = { bytes: KIBIBYTE, clients: SINGLE_CLIENTS };
   const raw = await recorded(bench, 'beside', { ...putLoad(bench, shape), seconds: bench.seconds / 2 });
   const row = await measure(bench, { names, load: singles, payload });
-  bench.record(withReference(row, `raw PUT ${describeShape(shape)}`, 'requests', [raw.messagesPerSecond]));
+  bench.record(withReference(row, { what: `raw PUT ${describeShape(shape)}`, unit: 'requests' }, [raw.messagesPerSecond]));
 }
 
 /** (g) Flights. */
@@ -77,7 +77,7 @@ async function publishToLayouts(bench: Bench, form: 'json' | 'batches'): Promise
     rows.push(await measure(bench, { names: { kind: 'kelp', case: `f ${form} ${total}`, label }, load, payload }));
   }
   const single = rows.filter(({ case: name }) => name === `f ${form} 1`).map(({ messagesPerSecond }) => messagesPerSecond);
-  for (const row of rows) bench.record(withReference(row, 'one segment', 'messages', single));
+  for (const row of rows) bench.record(withReference(row, { what: 'one segment', unit: 'messages' }, single));
 }
 
 type Posting = {
@@ -103,5 +103,5 @@ async function besideRaw(bench: Bench, best: Shape, { load, payload, ...names }:
   const row = await measure(bench, { names: { kind: 'kelp', ...names }, load, payload });
   const after = await putBeside(bench, best);
   const raw = [before.mebibytesPerSecond, after.mebibytesPerSecond];
-  bench.record(withReference(row, `raw PUT ${describeShape(best)}`, 'MiB', raw));
+  bench.record(withReference(row, { what: `raw PUT ${describeShape(best)}`, unit: 'MiB' }, raw));
 }

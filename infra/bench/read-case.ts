@@ -19,7 +19,7 @@ export async function readCatchUp(bench: Bench, topic: Topic, best: Shape): Prom
   const json = await read(bench, topic, { readers: READERS.at(-1) ?? 1, accept: JSON_TYPE, label: 'JSON' });
   const after = await recorded(bench, 'beside', objects);
   const raw = [before.mebibytesPerSecond, after.mebibytesPerSecond];
-  for (const row of [...rows, json]) bench.record(withReference(row, `raw GET ${describeShape(best)}`, 'MiB', raw));
+  for (const row of [...rows, json]) bench.record(withReference(row, { what: `raw GET ${describeShape(best)}`, unit: 'MiB' }, raw));
 }
 
 type Reading = { readonly readers: number; readonly accept: string; readonly label: string };

@@ -48,7 +48,9 @@ export type Costs = {
 
 const MEBIBYTE = 1_048_576;
 
-export function toRow(names: RowNames, result: LoadResult, payload: Payload, costs: Costs): Row {
+export type Measured = { readonly names: RowNames; readonly result: LoadResult; readonly payload: Payload; readonly costs: Costs };
+
+export function toRow({ names, result, payload, costs }: Measured): Row {
   const { messages, bytes } = payload;
   const { requests, errors, firstError, seconds, p50Ms, p99Ms, endToEndP50Ms, endToEndP99Ms, cpuSeconds } = result;
   const { operations, brokerPeakBytes } = costs;
@@ -72,7 +74,7 @@ export function toRow(names: RowNames, result: LoadResult, payload: Payload, cos
 }
 
 /** The row with how it stands to the mean of what was measured before and after it. */
-export function withReference(row: Row, what: string, unit: Reference['unit'], beside: readonly number[]): Row {
+export function withReference(row: Row, { what, unit }: Pick<Reference, 'what' | 'unit'>, beside: readonly number[]): Row {
   const perSecond = beside.reduce((sum, value) => sum + value, 0) / beside.length;
   const reached = unit === 'MiB' ? row.mebibytesPerSecond : row.messagesPerSecond;
   return { ...row, reference: { what, unit, perSecond, ratio: reached / perSecond } };

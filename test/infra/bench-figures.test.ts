@@ -7,7 +7,7 @@ import { type Reference, type Row, toRow, withReference } from '../../infra/benc
 const result: LoadResult = { requests: 100, errors: 0, bytes: 200_000_000, seconds: 2, p50Ms: 3, p99Ms: 9, cpuSeconds: 0.25 };
 const names = { kind: 'kelp', case: 'b', label: 'record batches', client: 'native' } as const;
 const costs = { cpuSeconds: { broker: 1.5 }, brokerPeakBytes: 200_000_000, operations: { puts: 50, tableOperations: 120 } };
-const row: Row = toRow(names, result, { messages: 100_000, bytes: 100 * 1_048_576 }, costs);
+const row: Row = toRow({ names, result, payload: { messages: 100_000, bytes: 100 * 1_048_576 }, costs });
 
 const rowOf = (name: string, more: Partial<Row>): Row => ({ ...row, case: name, ...more });
 const reference = (ratio: number): Reference => ({ what: 'raw', unit: 'MiB', perSecond: 100, ratio });
@@ -22,8 +22,13 @@ test('rates count payload, whatever the load generator sent', () => {
 });
 
 test('a row is held against the mean of what was measured beside it', () => {
-  expect(withReference(row, 'raw PUT', 'MiB', [90, 110]).reference).toEqual({ what: 'raw PUT', unit: 'MiB', perSecond: 100, ratio: 0.5 });
-  expect(withReference(row, 'one segment', 'messages', [40_000]).reference?.ratio).toBe(1.25);
+  expect(withReference(row, { what: 'raw PUT', unit: 'MiB' }, [90, 110]).reference).toEqual({
+    what: 'raw PUT',
+    unit: 'MiB',
+    perSecond: 100,
+    ratio: 0.5,
+  });
+  expect(withReference(row, { what: 'one segment', unit: 'messages' }, [40_000]).reference?.ratio).toBe(1.25);
 });
 
 test.each([
@@ -69,7 +74,7 @@ test('nothing is judged that was not run', () => {
 test('the table has a line for each result, and a dash for what nobody knows', () => {
   const { broker: _, ...cpuSeconds } = row.cpuSeconds;
   const table = formatTable([
-    withReference(row, 'raw PUT', 'MiB', [100]),
+    withReference(row, { what: 'raw PUT', unit: 'MiB' }, [100]),
     { ...row, kind: 'beside' },
     { ...row, kind: 'sweep' },
     { ...row, case: 'c', cpuSeconds, errors: 3 },
