@@ -1,4 +1,4 @@
-import { READ_GAP_BYTES_MAX, READ_RANGE_BYTES_MAX } from '../model/limits.ts';
+import { READ_RANGE_BYTES_MAX } from '../model/limits.ts';
 import type { ByteRange } from './object-ranges.ts';
 
 export type RangePlan = {
@@ -8,13 +8,13 @@ export type RangePlan = {
   readonly rangeOf: readonly number[];
 };
 
-/** Runs that are neighbours in one object come with one GET, also where they belong to different segments. */
-export function planRanges(wanted: readonly ByteRange[]): RangePlan {
+/** Runs with no more than `gapBytesMax` between them in one object come with one GET, of whichever segments they are. */
+export function planRanges(wanted: readonly ByteRange[], gapBytesMax: number): RangePlan {
   const sorted = wanted.map((range, index) => ({ range, index })).toSorted((a, b) => byPlace(a.range, b.range));
   const groups: { range: ByteRange; first: number; members: number[] }[] = [];
   for (const { range, index } of sorted) {
     const last = groups.at(-1);
-    const joined = last === undefined ? undefined : join(last.range, range);
+    const joined = last === undefined ? undefined : join(last.range, range, gapBytesMax);
     if (last === undefined || joined === undefined) {
       groups.push({ range, first: index, members: [index] });
     } else {
@@ -36,10 +36,10 @@ function byPlace(a: ByteRange, b: ByteRange): number {
   return a.start - b.start || a.length - b.length;
 }
 
-function join(a: ByteRange, b: ByteRange): ByteRange | undefined {
+function join(a: ByteRange, b: ByteRange, gapBytesMax: number): ByteRange | undefined {
   if (a.key !== b.key) return undefined;
   const end = Math.max(a.start + a.length, b.start + b.length);
-  const near = b.start - (a.start + a.length) <= READ_GAP_BYTES_MAX;
+  const near = b.start - (a.start + a.length) <= gapBytesMax;
   const contained = end === a.start + a.length;
   const length = end - a.start;
   return contained || (near && length <= READ_RANGE_BYTES_MAX) ? { key: a.key, start: a.start, length } : undefined;

@@ -12,8 +12,12 @@ export type RangeReader = {
   readonly end: () => void;
 };
 
-export function createRangeReader(ranges: ObjectRanges, wanted: readonly ByteRange[], signal: AbortSignal): RangeReader {
-  const plan = planRanges(wanted);
+export function createRangeReader(
+  ranges: ObjectRanges,
+  { wanted, gapBytesMax }: { readonly wanted: readonly ByteRange[]; readonly gapBytesMax: number },
+  signal: AbortSignal,
+): RangeReader {
+  const plan = planRanges(wanted, gapBytesMax);
   const started = new Map<number, Promise<Bytes>>();
   const scope = openScope(signal);
 

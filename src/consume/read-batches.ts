@@ -1,6 +1,7 @@
 import { KelpError } from '../model/errors.ts';
 import type { Entry } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
+import { READ_GAP_BYTES_MAX, READ_TOPIC_GAP_BYTES_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import { damaged } from './damage.ts';
 import type { ObjectRanges } from './object-ranges.ts';
@@ -57,8 +58,9 @@ export function createBatchReader(deps: TakeDeps & { readonly ranges: ObjectRang
   return {
     async read(topic, { parts, room, whole, isFirst }, signal) {
       const runs = parts.map((part) => wantedRuns(topic.id, part));
-      const ranges = runs.flat().map((run) => run.range);
-      const reader = createRangeReader(deps.ranges, ranges, signal);
+      const wanted = runs.flat().map((run) => run.range);
+      const gapBytesMax = parts.length > 1 ? READ_TOPIC_GAP_BYTES_MAX : READ_GAP_BYTES_MAX;
+      const reader = createRangeReader(deps.ranges, { wanted, gapBytesMax }, signal);
       const page: PageProgress = { room, isEmpty: isFirst, whole };
       const reads: PartRead[] = [];
       let first = 0;

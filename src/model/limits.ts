@@ -119,6 +119,8 @@ export const READ_RANGE_BYTES_MAX = 4_194_304;
 export const READ_GAP_BYTES_MAX = 65_536;
 /** GETs of one read that are in flight at once. */
 export const READ_RANGES_PARALLEL_MAX = 4;
+/** The same for a reader of a whole topic: what lies between belongs to other segments, and is wanted soon. */
+export const READ_TOPIC_GAP_BYTES_MAX = 1_048_576;
 /** Segments of a topic that one read looks at side by side. */
 export const READ_SEGMENTS_PARALLEL_MAX = 8;
 /** Segments of a topic that share one page: with more of them, one GET of an object serves more. */

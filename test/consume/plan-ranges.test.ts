@@ -20,7 +20,7 @@ describe('planRanges', () => {
   test('every run lies in its range; ranges come in the order of their first run, and only a single run passes the bound', () => {
     fc.assert(
       fc.property(wanted, (runs) => {
-        const { ranges, rangeOf } = planRanges(runs);
+        const { ranges, rangeOf } = planRanges(runs, READ_GAP_BYTES_MAX);
         expect(rangeOf).toHaveLength(runs.length);
         const firsts = ranges.map((_, at) => rangeOf.indexOf(at));
         expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
@@ -39,11 +39,14 @@ describe('planRanges', () => {
   });
 
   test('neighbours of one object share a range, across a small gap and whatever the order; a wide gap parts them', () => {
-    expect(planRanges([run(300, 100), run(0, 100), run(100, 200)])).toEqual({ ranges: [run(0, 400)], rangeOf: [0, 0, 0] });
+    expect(planRanges([run(300, 100), run(0, 100), run(100, 200)], READ_GAP_BYTES_MAX)).toEqual({
+      ranges: [run(0, 400)],
+      rangeOf: [0, 0, 0],
+    });
     const near = 100 + READ_GAP_BYTES_MAX;
-    expect(planRanges([run(0, 100), run(near, 10)]).ranges).toEqual([run(0, near + 10)]);
-    expect(planRanges([run(0, 100), run(near + 1, 10)]).ranges).toEqual([run(0, 100), run(near + 1, 10)]);
-    expect(planRanges([run(0, 100), run(100, 100, 'b')]).ranges).toHaveLength(2);
-    expect(planRanges([run(0, READ_RANGE_BYTES_MAX), run(READ_RANGE_BYTES_MAX, 1)]).ranges).toHaveLength(2);
+    expect(planRanges([run(0, 100), run(near, 10)], READ_GAP_BYTES_MAX).ranges).toEqual([run(0, near + 10)]);
+    expect(planRanges([run(0, 100), run(near + 1, 10)], READ_GAP_BYTES_MAX).ranges).toEqual([run(0, 100), run(near + 1, 10)]);
+    expect(planRanges([run(0, 100), run(100, 100, 'b')], READ_GAP_BYTES_MAX).ranges).toHaveLength(2);
+    expect(planRanges([run(0, READ_RANGE_BYTES_MAX), run(READ_RANGE_BYTES_MAX, 1)], READ_GAP_BYTES_MAX).ranges).toHaveLength(2);
   });
 });
