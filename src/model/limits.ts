@@ -110,7 +110,7 @@ export const SPILL_MS_MAX = 15_000;
 /** Gathered bytes that start a group beside others in flight: large enough for storage to be efficient. */
 export const GROUP_BYTES_EAGER = 1_048_576;
 /** Immutable ranges of objects that an instance keeps for its readers. */
-export const READ_CACHE_BYTES_MAX = 67_108_864;
+export const READ_CACHE_BYTES_MAX = 33_554_432;
 /** Decoded batches that an instance keeps for readers whose pages end within them. */
 export const READ_DECODED_BYTES_MAX = 16_777_216;
 /** One GET of neighbouring runs: larger ones gain no throughput. A single longer run is still one GET. */
