@@ -1,0 +1,159 @@
+import type { Item } from '../../../src/ports/metadata-table.ts';
+import type { ProcessState, Result } from './process.ts';
+import { type ContentsOf, readSegment, type StoredLog, type StoredMessage } from './stored-log.ts';
+import { checkReads, type Reads } from './reads.ts';
+import type { Scope, State, World } from './world.ts';
+
+type Places = ReadonlyMap<string, readonly StoredMessage[]>;
+type Stored = { readonly fault: string | undefined; readonly places: Places };
+
+/**
+ * What must hold in every state: each segment's index covers its offsets, nothing is stored twice, and what callers were
+ * told is true. A crash is a process that takes no more steps, so every state is also one after crashes.
+ */
+export function createInvariant(world: World): (state: State) => string | undefined {
+  const segments = new Map<string, StoredLog>();
+  const worlds = new Map<string, Stored>();
+
+  const stored = (state: State): Stored => {
+    const text = state.items.join();
+    let known = worlds.get(text);
+    if (known === undefined) {
+      const gathered = gather(readSegments(world, state, segments));
+      known = { places: gathered.places, fault: gathered.fault ?? checkScope(world, state, gathered.places) };
+      worlds.set(text, known);
+    }
+    return known;
+  };
+
+  return (state) => {
+    const { fault, places } = stored(state);
+    if (fault !== undefined) return fault;
+    for (const id of state.locals) {
+      const own = world.locals.local(id).state;
+      const wrong = own.faults?.[0] ?? checkResults(own, places) ?? checkReader(world, state, own, places);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };
+}
+
+function readSegments(world: World, state: State, known: Map<string, StoredLog>): StoredLog[] {
+  const heads: { readonly segment: string; readonly pk: string; readonly id: number }[] = [];
+  const pages = new Map<string, number[]>();
+  for (const [slot, id] of state.items.entries()) {
+    const key = world.shared.keyOfSlot(slot);
+    if (id === 0 || key === undefined) continue;
+    const rest = key.pk.slice(2);
+    if (key.sk === 'head') heads.push({ segment: rest.split('#')[1] ?? '', pk: rest, id });
+    else if (key.pk.startsWith('p#')) pages.set(rest, [...(pages.get(rest) ?? []), id]);
+  }
+  return heads.map(({ segment, pk, id }) => {
+    const own = pages.get(pk) ?? [];
+    const text = `${id}:${own.join()}`;
+    const log = known.get(text) ?? readSegment(segment, world.shared.itemOf(id) as Item, inOrder(world, own), contentsOf(world.scope));
+    known.set(text, log);
+    return log;
+  });
+}
+
+const contentsOf =
+  (scope: Scope): ContentsOf =>
+  (object, segment) =>
+    scope.objects?.[object] ?? namedContents(object, segment);
+
+/** Uploads of placed slices are called by what is in them: `name.segment=message+message.segment=…`. */
+function namedContents(object: string, segment: string): ReturnType<ContentsOf> {
+  const part = object.split('.').find((piece) => piece.startsWith(`${segment}=`));
+  return part
+    ?.slice(segment.length + 1)
+    .split('+')
+    .map((message) => ({ message, count: 1 }));
+}
+
+function inOrder(world: World, pages: readonly number[]): Item[] {
+  return pages.map((id) => world.shared.itemOf(id) as Item).toSorted((a, b) => Number(a['first']) - Number(b['first']));
+}
+
+function gather(logs: readonly StoredLog[]): Stored {
+  const places = new Map<string, StoredMessage[]>();
+  for (const { messages, fault } of logs) {
+    if (fault !== undefined) return { fault, places };
+    for (const message of messages) places.set(message.message, [...(places.get(message.message) ?? []), message]);
+  }
+  for (const [message, found] of places) {
+    if (found.length > 1) {
+      const where = found.map((place) => `${place.segment}@${place.offset}`).join(' and ');
+      return { fault: `stored-twice: ${message} at ${where}`, places };
+    }
+  }
+  return { fault: undefined, places };
+}
+
+function checkScope(world: World, state: State, places: Places): string | undefined {
+  const { orders = [], withoutGaps = false, check } = world.scope;
+  for (const order of orders) {
+    const wrong = checkOrder(order, places, withoutGaps);
+    if (wrong !== undefined) return wrong;
+  }
+  return check?.((prefix) =>
+    state.items.flatMap((id, slot) => {
+      const item = world.shared.itemOf(id);
+      return item !== undefined && world.shared.keyOfSlot(slot)?.pk.startsWith(prefix) === true ? [item] : [];
+    }),
+  );
+}
+
+/** Segment ids count up along a lineage, so a reader comes by (segment, offset). */
+function checkOrder(order: readonly string[], places: Places, withoutGaps: boolean): string | undefined {
+  let before: StoredMessage | undefined;
+  for (const [index, message] of order.entries()) {
+    const place = places.get(message)?.[0];
+    if (place === undefined) continue;
+    if (before !== undefined && (before.segment > place.segment || (before.segment === place.segment && before.offset > place.offset))) {
+      return `order: ${message} at ${place.segment}@${place.offset} comes before ${before.message} at ${before.segment}@${before.offset}`;
+    }
+    const missing = withoutGaps ? order.slice(0, index).find((earlier) => !places.has(earlier)) : undefined;
+    if (missing !== undefined) return `gap: ${message} is stored, and ${missing} is not`;
+    before = place;
+  }
+  return undefined;
+}
+
+function checkReader(world: World, state: State, own: ProcessState, places: Places): string | undefined {
+  const reads = own['read'] as Reads | undefined;
+  if (reads === undefined || reads.length === 0) return undefined;
+  const heads = new Map<string, Item>();
+  for (const [slot, id] of state.items.entries()) {
+    const item = world.shared.itemOf(id);
+    if (item !== undefined && world.shared.keyOfSlot(slot)?.sk === 'head') heads.set(String(item['segment']), item);
+  }
+  const { old } = world.scope;
+  return checkReads(reads, heads, { old: new Set(old), messages: [...places.values()].flat(), fromStart: old === undefined });
+}
+
+function checkResults(own: ProcessState, places: Places): string | undefined {
+  for (const result of own.results ?? []) {
+    const wrong = checkResult(result, places.get(result.message) ?? []);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+function checkResult(result: Result, places: readonly StoredMessage[]): string | undefined {
+  const { message, offset, segment, objects } = result;
+  switch (result.result) {
+    case 'unknown':
+      return undefined;
+    case 'refused': {
+      const place = places.find(({ object }) => objects === undefined || objects.includes(object));
+      return place === undefined ? undefined : `refused-yet-stored: ${message} (${result.code}) at ${place.segment}@${place.offset}`;
+    }
+    case 'duplicate':
+    case 'acked': {
+      if (places.length === 0) return `acked-not-stored: ${message} (${result.result}) at ${segment}@${offset}`;
+      if (offset === undefined || places.some((place) => place.offset === offset && place.segment === segment)) return undefined;
+      return `wrong-offset: ${message} is at ${places[0]?.segment}@${places[0]?.offset}, its caller was told ${segment}@${offset}`;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { Item, Key, Value } from '../../../src/ports/metadata-table.ts';
+import type { Content } from './world.ts';
+
+// What the table says is stored, read in the plainest way and with none of the product's code: the oracle must not share
+// the mistakes that it looks for.
+
+export type StoredMessage = {
+  readonly message: string;
+  readonly segment: string;
+  readonly offset: number;
+  readonly object: string;
+};
+export type StoredLog = { readonly messages: readonly StoredMessage[]; readonly fault: string | undefined };
+
+/** Messages of an upload for a segment. */
+export type ContentsOf = (object: string, segment: string) => readonly Content[] | undefined;
+
+type StoredEntry = { readonly cid: string; readonly offset: number; readonly body: Item };
+
+/** One segment's messages by its pages below the spill count, then its head; and whether they cover [0, tail) exactly once. */
+export function readSegment(segment: string, head: Item, pages: readonly Item[], objects: ContentsOf): StoredLog {
+  const messages: StoredMessage[] = [];
+  const tail = Number(head['tail']);
+  const spilled = Number(head['h']);
+  const settled = pages.filter((page) => Number(page['first']) < spilled).flatMap(entriesOfPage);
+  let next = 0;
+  for (const { cid, offset, body } of [...settled, ...entriesOfHead(head)]) {
+    if (offset !== next) return { messages, fault: `index-hole: ${segment} has ${offset} where ${next} comes next` };
+    const stored = messagesOf({ cid, offset, body }, segment, objects);
+    if (typeof stored === 'string') return { messages, fault: stored };
+    messages.push(...stored.messages);
+    next = stored.end;
+  }
+  if (next !== tail) return { messages, fault: `index-hole: ${segment} ends at ${next}, its tail is ${tail}` };
+  return { messages, fault: undefined };
+}
+
+function entriesOfPage(page: Item): StoredEntry[] {
+  return (page['entries'] as readonly Item[]).map((body) => ({ cid: String(body['i']), offset: Number(body['c']), body }));
+}
+
+function entriesOfHead(head: Item): StoredEntry[] {
+  const bodies = head['m'] as Item;
+  return Object.entries(head['c'] as Item)
+    .map(([cid, offset]) => ({ cid, offset: Number(offset), body: bodies[cid] as Item }))
+    .toSorted((a, b) => a.offset - b.offset);
+}
+
+function messagesOf(
+  entry: StoredEntry,
+  segment: string,
+  objects: ContentsOf,
+): { readonly messages: readonly StoredMessage[]; readonly end: number } | string {
+  const object = String(entry.body['o']).split('/')[1] ?? '';
+  const contents = objects(object, segment);
+  if (contents === undefined) return `index-damaged: ${segment} names the unknown object ${object}`;
+  const mask = entry.body['k'];
+  const messages: StoredMessage[] = [];
+  let offset = entry.offset;
+  for (const [member, { message, count }] of contents.entries()) {
+    if (!isIn(mask, member)) continue;
+    messages.push({ message, segment, offset, object });
+    offset += count;
+  }
+  const counted = (entry.body['r'] as readonly number[]).reduce((sum, value, index) => (index % 3 === 2 ? sum + value : sum), 0);
+  if (counted !== offset - entry.offset) return `index-damaged: ${entry.cid} has ${counted} messages in its runs, its mask says otherwise`;
+  return { messages, end: offset };
+}
+
+function isIn(mask: Value | undefined, member: number): boolean {
+  if (!(mask instanceof Uint8Array)) return true;
+  return ((mask[member >> 3] ?? 0) & (1 << (member & 7))) !== 0;
+}
+
+/** What never may happen in one write, whatever came before it. */
+export function checkWrite(key: Key, before: Item | undefined, after: Item | undefined): string | undefined {
+  if (key.sk.startsWith('p') && key.pk.startsWith('p#') && before !== undefined) return `page-changed: ${key.pk} ${key.sk}`;
+  if (key.sk !== 'head' || before === undefined) return undefined;
+  if (after === undefined) return `head-deleted: ${key.pk}`;
+  if (Number(after['tail']) < Number(before['tail'])) return `tail-back: ${before['tail']} → ${after['tail']}`;
+  if (String(after['g']) < String(before['g'])) return `guard-back: ${before['g']} → ${after['g']}`;
+  if (String(after['f']) < String(before['f'])) return `floor-back: ${before['f']} → ${after['f']}`;
+  if (before['state'] === 'sealed' && (after['state'] !== 'sealed' || after['tail'] !== before['tail'])) return `sealed-changed: ${key.pk}`;
+  if (before['state'] === 'open' && after['state'] === 'pending') return `sealed-changed: ${key.pk} is pending again`;
+  return undefined;
+}

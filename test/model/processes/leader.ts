@@ -1,0 +1,93 @@
+import { topicKey } from '../../../src/format/item-key.ts';
+import { decodeTopic } from '../../../src/format/topic-item.ts';
+import { KelpError } from '../../../src/model/errors.ts';
+import { segmentId, type SegmentId } from '../../../src/model/ids.ts';
+import type { SegmentRange, Topic, TopologyChange } from '../../../src/model/topic.ts';
+import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
+import { createTopic } from '../../../src/topics/create-topic.ts';
+import { deleteTopic } from '../../../src/topics/delete-topic.ts';
+import { applyChange, intend, type TopologyDeps } from '../../../src/topology/apply-change.ts';
+import { carryOn } from '../../../src/topology/carry-on.ts';
+import type { Process, ProcessState } from '../engine/process.ts';
+import { brokerDeps, NEVER_ABORTED, TOPIC } from './broker.ts';
+
+// Those who change topics. Each may stop between any two steps, and none is the only one.
+
+/** Each of these may be put out of its way by another one: then it ends, and whoever comes next goes on. */
+function changing(
+  name: string,
+  work: (deps: TopologyDeps, table: MetadataTable) => Promise<ProcessState>,
+  mayBegin?: Process['mayBegin'],
+): Process {
+  return {
+    name,
+    start: {},
+    phases: [
+      async (table) => {
+        try {
+          return await work(brokerDeps(table, { instance: name, nowMs: 0 }), table);
+        } catch (error) {
+          if (error instanceof KelpError) return { ended: error.code };
+          throw error;
+        }
+      },
+    ],
+    ...(mayBegin === undefined ? {} : { mayBegin }),
+  };
+}
+
+/** Replaces open segments by one child over all their ranges, whose id comes from the topic's counter. */
+export function leader(name: string, parents: readonly SegmentId[]): Process {
+  return changing(name, async (deps) => {
+    const topic = await readTopic(deps);
+    const ranges = topic.open.filter((range) => parents.includes(range.segment));
+    if (ranges.length < parents.length) return { ended: 'too late' };
+    const change = failover(name, topic, ranges);
+    const intended = await intend(deps, topic, change, NEVER_ABORTED);
+    if (intended === undefined) return { ended: 'overtaken' };
+    await applyChange(deps, intended, change, NEVER_ABORTED);
+    return { ended: 'published' };
+  });
+}
+
+function failover(name: string, topic: Topic, ranges: readonly SegmentRange[]): TopologyChange {
+  const child = {
+    segment: segmentId(topic.nextSegment),
+    lo: Math.min(...ranges.map(({ lo }) => lo)),
+    hi: Math.max(...ranges.map(({ hi }) => hi)),
+  };
+  return { id: name, kind: 'create', parents: ranges.map(({ segment }) => segment), children: [child] };
+}
+
+async function readTopic(deps: TopologyDeps): Promise<Topic> {
+  const item = await deps.table.get(topicKey(TOPIC), NEVER_ABORTED);
+  if (item === undefined) throw new Error('a scope has no topic');
+  return decodeTopic(item);
+}
+
+/** Whoever meets the topic, and finishes what others left behind. */
+export const carrier = (name: string): Process =>
+  changing(name, async (deps) => {
+    const topic = await carryOn(deps, TOPIC, NEVER_ABORTED);
+    return { ended: topic.state };
+  });
+
+export const creator = (name: string, topic: string): Process =>
+  changing(name, async (deps) => {
+    const { created, topic: made } = await createTopic(deps, topic, { partitionKey: 'key', segments: 1 }, NEVER_ABORTED);
+    return { ended: created ? 'created' : 'found', topic: made.id };
+  });
+
+export const deleter = (name: string, topic: string, mayBegin?: Process['mayBegin']): Process =>
+  changing(
+    name,
+    async (deps) => {
+      const store = { put: never, getRange: never, list: never, delete: never };
+      const telemetry = { count: () => {}, adjust: () => {}, record: () => {}, log: () => {} };
+      await deleteTopic({ ...deps, store, telemetry, background: { run: () => {} } }, topic, NEVER_ABORTED);
+      return { ended: 'deleted' };
+    },
+    mayBegin,
+  );
+
+const never = (): Promise<never> => Promise.reject(new Error('clean-up is not in the model yet'));

@@ -1,0 +1,122 @@
+import { KelpError } from '../../../src/model/errors.ts';
+import type { Message } from '../../../src/model/message.ts';
+import { PARTITIONS } from '../../../src/model/limits.ts';
+import type { SegmentRange, Topic } from '../../../src/model/topic.ts';
+import type { Item, MetadataTable } from '../../../src/ports/metadata-table.ts';
+import { publishOnce } from '../../../src/publish/deduplicate.ts';
+import { placeSlices } from '../../../src/publish/place-slices.ts';
+import type { Placed } from '../../../src/publish/request.ts';
+import { cut, type Slice, wholeContent } from '../../../src/publish/slice.ts';
+import type { Process, ProcessState, Result } from '../engine/process.ts';
+import { type BrokerClock, brokerDeps, NEVER_ABORTED, SEGMENT, topicItem, WHOLE } from './broker.ts';
+import { noCompression, singleGroups } from './groups.ts';
+
+const NO_HOLD = { share: () => {}, release: () => {} };
+const utf8 = new TextEncoder();
+
+/** Keys in the lower and the upper half of the partitions. */
+export const LOW_KEY = 'k0';
+export const HIGH_KEY = 'k1';
+
+export type Request = BrokerClock & {
+  readonly name: string;
+  readonly messages: readonly { readonly message: string; readonly key: string }[];
+  /** Open ranges, as this broker knows them. */
+  readonly ranges?: readonly SegmentRange[];
+  readonly matchTail?: number;
+  readonly known?: readonly Item[];
+};
+
+/** A broker that brings plain messages into segments, and after a seal to the successors. */
+export function placer(request: Request, mayBegin?: Process['mayBegin']): Process {
+  return answering(request, mayBegin, (table) => {
+    const deps = brokerDeps(table, request, request.known);
+    const place = { groups: singleGroups(deps, request.name), compression: noCompression };
+    const placement = {
+      topic: topicOf(request),
+      slices: cut(whole(request), rangesOf(request)),
+      options: optionsOf(request),
+      hold: NO_HOLD,
+      movable: request.matchTail === undefined,
+    };
+    return placeSlices(place, placement, NEVER_ABORTED);
+  });
+}
+
+/** A broker that handles a request with an Idempotency-Key; all handlers of the same messages have the same key. */
+export function handler(request: Request, mayBegin?: Process['mayBegin']): Process {
+  return answering(request, mayBegin, (table) => {
+    const deps = brokerDeps(table, request, request.known);
+    const place = { ...deps, groups: singleGroups(deps, request.name), compression: noCompression };
+    const keyed = {
+      topic: topicOf(request),
+      digest: 'key',
+      requestHash: 'hash',
+      whole: whole(request),
+      ranges: rangesOf(request),
+      options: optionsOf(request),
+      hold: NO_HOLD,
+    };
+    return publishOnce(place, keyed, NEVER_ABORTED);
+  });
+}
+
+function answering(
+  request: Request,
+  mayBegin: Process['mayBegin'],
+  publish: (table: MetadataTable) => Promise<readonly (Placed | KelpError)[]>,
+): Process {
+  return {
+    name: request.name,
+    start: {},
+    phases: [
+      async (table) => {
+        try {
+          return answered(request, await publish(table));
+        } catch (error) {
+          if (error instanceof KelpError) return { results: request.messages.map(({ message }) => refusal(message, error)) };
+          throw error;
+        }
+      },
+    ],
+    ...(mayBegin === undefined ? {} : { mayBegin }),
+  };
+}
+
+function answered(request: Request, results: readonly (Placed | KelpError)[]): ProcessState {
+  const missing = request.messages.find((_, index) => results[index] === undefined);
+  const known = request.messages.flatMap(({ message }, index) => resultOf(message, results[index]) ?? []);
+  return {
+    results: known,
+    ...(missing === undefined ? {} : { faults: [`no-result: ${missing.message} has neither a place nor an error`] }),
+  };
+}
+
+function resultOf(message: string, result: Placed | KelpError | undefined): Result | undefined {
+  if (result === undefined) return undefined;
+  if (result instanceof KelpError) return refusal(message, result);
+  const { segment, offset, duplicate } = result;
+  return { message, result: duplicate ? 'duplicate' : 'acked', segment, ...(offset === null ? {} : { offset }) };
+}
+
+/** These messages have one sender, so a refusal speaks of whatever upload of them. */
+const refusal = (message: string, error: KelpError): Result => ({
+  message,
+  result: error.kind === 'indefinite' ? 'unknown' : 'refused',
+  code: error.code,
+});
+
+function whole(request: Request): Slice {
+  const messages = request.messages.map(({ message, key }): Message => ({
+    key: utf8.encode(key),
+    value: utf8.encode(`<${message}>`),
+    headers: [],
+    timestampMs: 0,
+  }));
+  return wholeContent({ kind: 'messages', messages }, { segment: SEGMENT, lo: 0, hi: PARTITIONS - 1 });
+}
+
+const rangesOf = (request: Request): readonly SegmentRange[] => request.ranges ?? [WHOLE];
+const optionsOf = ({ matchTail }: Request): { readonly matchTail?: number } => (matchTail === undefined ? {} : { matchTail });
+
+const topicOf = (request: Request): Topic => topicItem(rangesOf(request));

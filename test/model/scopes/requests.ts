@@ -1,0 +1,102 @@
+import { segmentId } from '../../../src/model/ids.ts';
+import { PARTITIONS } from '../../../src/model/limits.ts';
+import type { Process } from '../engine/process.ts';
+import type { Scope } from '../engine/world.ts';
+import { cidOf, headItem, newHead, openHead, SEGMENT } from '../processes/broker.ts';
+import { handler, HIGH_KEY, LOW_KEY, placer } from '../processes/placer.ts';
+import { publisher } from '../processes/publisher.ts';
+import { sealer } from '../processes/sealer.ts';
+import { spiller } from '../processes/spiller.ts';
+
+type Faults = { readonly unanswered: number; readonly late: number; readonly throttled?: number };
+
+const HALF = PARTITIONS / 2;
+const LEFT = { segment: segmentId(1), lo: 0, hi: HALF - 1 };
+const RIGHT = { segment: segmentId(2), lo: HALF, hi: PARTITIONS - 1 };
+
+/** The segment splits in two, or goes on as one. */
+const CHILDREN = [LEFT, RIGHT];
+const childItems = CHILDREN.map((range) => headItem(newHead(range.segment, { ...range, predecessors: [SEGMENT] }), range.segment));
+const sealers = (count: number): Process[] => Array.from({ length: count }, (_, index) => sealer(`sealer${index + 1}`, CHILDREN));
+
+/** A request whose segment is sealed on the way, by one or several who carry the change on; spillers work on the sealed head, too. */
+export function sealedUnderfoot(size: Faults & { readonly sealers: number; readonly spillers: number; readonly both: boolean }): Scope {
+  const birth = openHead();
+  const messages = [{ message: 'a', key: LOW_KEY }, ...(size.both ? [{ message: 'b', key: HIGH_KEY }] : [])];
+  return {
+    items: [headItem(birth), ...childItems],
+    processes: [
+      placer({ name: 'A', instance: 'a', nowMs: 5, messages, known: [birth] }),
+      ...sealers(size.sealers),
+      ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
+    ],
+    budgets: size,
+  };
+}
+
+/** Several handlers of one request with an Idempotency-Key, beside a plain publisher, a spiller and a seal. */
+export function idempotent(
+  size: Faults & {
+    readonly handlers: number;
+    readonly spillers: number;
+    readonly others: number;
+    readonly sealers: number;
+    readonly expected?: number;
+  },
+): Scope {
+  const birth = openHead();
+  return {
+    items: [headItem(birth), ...childItems],
+    processes: [
+      ...['A', 'B', 'C'].slice(0, size.handlers).map((name, index) =>
+        handler({
+          name,
+          instance: name.toLowerCase(),
+          nowMs: 5 - index,
+          messages: [{ message: 'm', key: LOW_KEY }],
+          known: [birth],
+          ...(size.expected === undefined ? {} : { matchTail: size.expected }),
+        }),
+      ),
+      ...['X', 'Y'].slice(0, size.others).map((name) =>
+        publisher({
+          name,
+          instance: name.toLowerCase(),
+          nowMs: 6,
+          object: `o${name.toLowerCase()}`,
+          members: [{ message: name.toLowerCase() }],
+          known: [birth],
+        }),
+      ),
+      ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
+      ...sealers(size.sealers),
+    ],
+    budgets: size,
+    objects: { ox: [{ message: 'x', count: 1 }], oy: [{ message: 'y', count: 1 }] },
+  };
+}
+
+/** Two handlers that commit under one recorded id, each with its own object; `mates`: one of them with somebody else's message. */
+export function recorded(size: Faults & { readonly mates?: boolean }): Scope {
+  const birth = openHead();
+  const attempt = { cid: cidOf(5, 'r'), tail: 0 };
+  const mates = size.mates === true ? [{ message: 'x' }] : [];
+  return {
+    items: [headItem(birth)],
+    processes: [
+      publisher({
+        name: 'A',
+        instance: 'a',
+        nowMs: 5,
+        object: 'oa',
+        members: [{ message: 'm' }, ...mates],
+        recorded: attempt,
+        known: [birth],
+      }),
+      publisher({ name: 'B', instance: 'b', nowMs: 4, object: 'ob', members: [{ message: 'm' }], recorded: attempt, known: [birth] }),
+      spiller('spiller1', 1),
+    ],
+    budgets: size,
+    objects: { oa: [{ message: 'm', count: 1 }, ...mates.map(({ message }) => ({ message, count: 1 }))], ob: [{ message: 'm', count: 1 }] },
+  };
+}
