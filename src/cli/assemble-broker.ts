@@ -5,10 +5,12 @@ import { createAuthenticator } from '../adapters/system/authenticator.ts';
 import { createBackground, type SystemBackground } from '../adapters/system/background.ts';
 import { createCompression } from '../adapters/system/compression.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
+import { rememberingStore } from '../adapters/wrap/remembering.ts';
 import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
 import { createBroker as createServices } from '../broker/create-broker.ts';
 import { createApp } from '../http/app.ts';
 import type { HttpLimits, Runtime } from '../http/dependencies.ts';
+import { RECENT_OBJECTS_BYTES_MAX } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
@@ -50,7 +52,7 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
   const services = createServices({
     ...wrapping,
     table: wrapTable(parts.table, wrapping),
-    store: wrapStore(parts.store, wrapping),
+    store: rememberingStore(wrapStore(parts.store, wrapping), { bytesMax: RECENT_OBJECTS_BYTES_MAX }),
     compression,
     background,
     authenticator: createAuthenticator(configuration.secrets),

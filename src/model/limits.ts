@@ -196,3 +196,5 @@ export const STREAM_PAGE_BYTES_MAX = 1_048_576;
 export const KEY_PLACE_BYTES_MAX = 256;
 /** Work behind a function's answer: the caller waits for it, and what isn't done is done by the next one who finds it undone. */
 export const FUNCTION_BACKGROUND_MS_MAX = 5_000;
+/** Objects that an instance has stored last and still has in memory: whoever waits at a tail reads them from there. */
+export const RECENT_OBJECTS_BYTES_MAX = 16_777_216;
