@@ -23,8 +23,7 @@ export function createVirtualClock(startMs: number = START_MS): VirtualClock {
 
   const add = (ms: number, wake: () => void): Timer => {
     const timer = { atMs: elapsedMs + ms, wake };
-    const later = timers.findIndex((other) => other.atMs > timer.atMs);
-    timers.splice(later === -1 ? timers.length : later, 0, timer);
+    timers.splice(timers.findLastIndex((other) => other.atMs <= timer.atMs) + 1, 0, timer);
     return timer;
   };
   const remove = (timer: Timer): void => {
