@@ -28,6 +28,7 @@ const CASES: Record<string, { readonly treat: Treatment; readonly write: object;
     read: THROTTLED,
   },
   '400 RequestLimitExceeded': { treat: answer(400, fault('RequestLimitExceeded')), write: THROTTLED, read: THROTTLED },
+  '429 of something on the way': { treat: answer(429, 'slow down'), write: THROTTLED, read: THROTTLED },
   '400 TransactionConflictException': { treat: answer(400, fault('TransactionConflictException')), write: CONFLICT, read: CONFLICT },
   '400 ValidationException': { treat: answer(400, fault('ValidationException')), write: REFUSED, read: REFUSED },
   '400 ResourceNotFoundException': { treat: answer(400, fault('ResourceNotFoundException')), write: REFUSED, read: REFUSED },

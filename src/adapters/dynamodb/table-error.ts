@@ -6,7 +6,8 @@ const CONFLICT = new Set(['TransactionConflictException', 'TransactionInProgress
 
 /** A failed call as the port's error. For a write everything but a clear 'no' is indefinite: it may have been applied. */
 export function tableError(access: 'read' | 'write', { sent, status, code, cause }: Failure): KelpError {
-  if (code !== undefined && THROTTLED.has(code)) return new KelpError('throttled', 'table-throttled', 'the table throttles', { cause });
+  if (status === 429 || (code !== undefined && THROTTLED.has(code)))
+    return new KelpError('throttled', 'table-throttled', 'the table throttles', { cause });
   if (code !== undefined && CONFLICT.has(code))
     return new KelpError('conflict', 'table-conflict', 'another write of the item was under way', { cause });
   if (code !== undefined && status !== undefined && status >= 400 && status < 500) {
