@@ -46,7 +46,7 @@ export function createBatchReader(deps: TakeDeps & { readonly ranges: ObjectRang
         const bytes = await reader.read(first + index, page.room.bytes);
         if (!(await takeRun(deps, run, { topic: topic.name, bytes, part, page }))) break;
       } catch (error) {
-        const trouble = troubleOf(error, topic, run, part.next);
+        const trouble = troubleOf(error, topic, { run, next: part.next });
         // Whoever looks again shall see what the store has.
         deps.ranges.forget(run.range.key);
         return { ...read(), trouble };
@@ -82,7 +82,8 @@ const isDone = (part: PartProgress, page: PageProgress): boolean =>
   (!page.isEmpty && isFull(page.room)) || (part.slices.length > 0 && isFull(part.room));
 
 /** Damage and missing objects are trouble of this part only; anything else ends the read. */
-function troubleOf(error: unknown, topic: Topic, { segment, range, run, offset }: WantedRun, next: number): KelpError {
+function troubleOf(error: unknown, topic: Topic, { run: wanted, next }: { readonly run: WantedRun; readonly next: number }): KelpError {
+  const { segment, range, run, offset } = wanted;
   if (!(error instanceof KelpError)) throw error;
   if (error.kind === 'corrupt') return error;
   if (error.code !== 'object-not-found') throw error;

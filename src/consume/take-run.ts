@@ -1,10 +1,10 @@
 import type { Bytes } from '../model/message.ts';
 import { timeOfCommitMs } from '../protocol/commit-id.ts';
 import { damaged } from './damage.ts';
-import type { BatchDecoder, PlacedBatch } from './decode-batch.ts';
+import type { BatchDecoder } from './decode-batch.ts';
 import type { BatchSlice } from './page.ts';
 import type { SplitRun } from './split-run.ts';
-import { type Room, type TakeBounds, type Taken, takeMessages, takeWhole } from './take-batch.ts';
+import { type Room, takeMessages, takeWhole } from './take-batch.ts';
 import type { WantedRun } from './wanted-runs.ts';
 
 /** What a page may still take; `isEmpty`: it has nothing yet. */
@@ -39,7 +39,7 @@ export async function takeRun(
     const batch = { bytes, baseOffset: offset, count };
     decoder.note(batch, origin);
     const bounds = { from: part.next, room: smaller(part.room, page.room), least: leastOf(part, page) };
-    const taken = await take(decoder, batch, bounds, page.whole);
+    const taken = await (page.whole ? takeWhole(batch, bounds) : takeMessages(decoder, batch, bounds));
     if (taken.to === part.next) return false;
     const slice = { segment: wanted.segment, ...batch, from: part.next, to: taken.to, committedMs: timeOfCommitMs(wanted.cid) };
     decoder.hold(slice);
@@ -49,10 +49,6 @@ export async function takeRun(
     if (taken.to < end) return false;
   }
   return true;
-}
-
-function take(decoder: BatchDecoder, batch: PlacedBatch, bounds: TakeBounds, whole: boolean): Taken | Promise<Taken> {
-  return whole ? takeWhole(batch, bounds) : takeMessages(decoder, batch, bounds);
 }
 
 /** The page's first message comes whatever its size, and each part's first one if the page has room for it. */
