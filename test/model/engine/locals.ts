@@ -9,7 +9,6 @@ const INDEXES_MAX = 64;
 
 type Node = { readonly local: Local; readonly next: Map<number, number> };
 
-
 /**
  * All points of all processes' lives that were met, numbered. Where a process goes on an answer is worked out once, by
  * running its code again, which takes time of its own: until then `after` answers undefined and `learn` works it out.
