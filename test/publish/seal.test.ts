@@ -27,7 +27,8 @@ describe('F14: a publish that races a seal', () => {
         await world.clock.sleep(world.random.integer(10), signal);
         return make();
       });
-      const publish = world.broker({ table: slow }).publisher.publish(topic, publishOf(MIXED), world.signal);
+      const late = world.clock.sleep(world.random.integer(60), world.signal);
+      const publish = late.then(() => world.broker({ table: slow }).publisher.publish(topic, publishOf(MIXED), world.signal));
       const replaced = replaceSegment({ ...world, table: slow, run: (work) => work }, topic, { segment: firstSegment(topic), children: 2 });
       const [result] = await world.run(Promise.all([publish, replaced]));
       const results = brief(result);
