@@ -24,6 +24,7 @@ type Members = {
 type Call = (operation: Operation, body: object, signal: AbortSignal) => Promise<Understood>;
 type Understood = { readonly status: number; readonly members: Members; readonly code: string | undefined };
 
+const OK = 200;
 const CONDITION_FAILED = 'ConditionalCheckFailedException';
 
 /** The port over the API's JSON by plain signed requests: a fraction of the SDK's work for each (src/adapters/README.md). */
@@ -33,7 +34,7 @@ export function createLeanTable(settings: TableSettings & { readonly clock: Cloc
 
   async function read(operation: Operation, body: object, signal: AbortSignal): Promise<Members> {
     const { status, members, code } = await call(operation, body, signal);
-    if (status === 200) return members;
+    if (status === OK) return members;
     throw tableError('read', { sent: true, status, ...(code === undefined ? {} : { code }), cause: undefined });
   }
 
@@ -41,7 +42,7 @@ export function createLeanTable(settings: TableSettings & { readonly clock: Cloc
     const { status, members, code } = await call(operation, body, signal);
     // An update was asked for the whole item: an answer without it is not the table's.
     const whole = operation !== 'UpdateItem' || members.Attributes !== undefined;
-    if (status === 200 && whole) return { applied: true, item: decoded(members.Attributes) ?? {} };
+    if (status === OK && whole) return { applied: true, item: decoded(members.Attributes) ?? {} };
     if (status === 400 && code === CONDITION_FAILED) return { applied: false, item: decoded(members.Item) };
     throw tableError('write', { sent: true, status, ...(code === undefined ? {} : { code }), cause: undefined });
   }
@@ -91,12 +92,27 @@ function createCall({ table: _table, ...settings }: Parameters<typeof createLean
   };
 }
 
-/** Throws on what is not a whole answer of this API: who knows what became of the request then. */
+/** Throws on an answer of success that is not this API's: who knows what became of the request then. */
 function understood({ status, headers, body }: Answer): Understood {
   const expected = headers['x-amz-crc32'];
   if (expected !== undefined && Number(expected) !== crc32(body)) throw new Error('the answer was damaged on its way');
-  const members: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
-  assert(typeof members === 'object' && members !== null, 'the answer is no object');
-  const { __type } = members as Members;
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  const members = status === OK ? parse(text) : parseFault(text);
+  const { __type } = members;
   return { status, members, code: typeof __type === 'string' ? __type.slice(__type.indexOf('#') + 1) : undefined };
+}
+
+function parse(text: string): Members {
+  const members: unknown = JSON.parse(text);
+  assert(typeof members === 'object' && members !== null, 'the answer is no object');
+  return members;
+}
+
+/** Something on the way answers in a language of its own; its status is all that it says. */
+function parseFault(text: string): Members {
+  try {
+    return parse(text);
+  } catch {
+    return {};
+  }
 }
