@@ -4,7 +4,7 @@ import { type Operation, ROUTES } from '../../src/http/paths.ts';
 import { PROBLEM_BYTES_MAX } from '../../src/model/limits.ts';
 import { Problem } from '../../src/http/schemas.ts';
 
-/** What the answers of a run were, for the test that looks for documented ones that never came. */
+/** Operation, status and type of each success of this file's tests, for the one that looks for documented ones that never come. */
 export const seen = new Set<string>();
 
 const PATTERNS = ROUTES.map((route) => ({ route, pattern: new RegExp(`^${route.path.replaceAll(/:[a-z]+/g, '[^/]+')}$`) }));
@@ -21,7 +21,6 @@ export function checkAnswer(method: string, path: string, response: Response, bo
     expect([204, 400, 401, 404, 405]).toContain(response.status);
     return;
   }
-  seen.add(`${route.operation} ${response.status}`);
   if (response.status >= 400)
     expect(documentedProblems(route.operation), `${route.operation} says ${response.status}`).toContain(response.status);
   else if (method !== 'HEAD') checkSuccess(route.operation, response, body);
@@ -45,6 +44,8 @@ function checkProblem(response: Response, body: Uint8Array): void {
 }
 
 function checkSuccess(operation: Operation, response: Response, body: Uint8Array): void {
+  const [media = ''] = (response.headers.get('content-type') ?? '').split(';');
+  seen.add(`${operation} ${response.status} ${media}`.trim());
   const answer = OPERATION_DOCUMENTS[operation].answers[response.status];
   if (answer === undefined) throw new Error(`${operation} answered ${response.status}, which is not documented`);
   expect(response.headers.get('x-content-type-options')).toBe('nosniff');

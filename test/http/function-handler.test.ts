@@ -89,7 +89,7 @@ describe('J-46 base64-event-bodies', () => {
         expect([event.body, result.statusCode, JSON.parse(result.body ?? '')]).toMatchObject([
           event.body,
           400,
-          { code: 'invalid-body', field: 'body' },
+          { code: 'invalid-body', field: 'body', detail: expect.stringContaining(event.isBase64Encoded ? 'base64' : 'no body') },
         ]);
       }
     }
