@@ -79,8 +79,9 @@ async function claim(
     before === undefined ? [{ op: 'missing', path: ['name'] }] : [{ op: '=', path: ['version'], value: before.version }];
   const put = await askAgain(deps, () => deps.table.put(nameKey(TENANT_DEFAULT, wish.name), encodeName(after), condition, signal), signal);
   if (put.applied || (put.item !== undefined && decodeName(put.item).topic === topic.id)) return topic;
-  // Nobody ever learnt of this topic.
-  await askAgain(deps, () => deps.table.delete(topicKey(topic.id), [], signal), signal);
+  // Nobody ever learnt of this topic; unless its name was taken by an attempt that went unanswered, and it is gone again.
+  const untouched: Condition = [{ op: '=', path: ['version'], value: topic.version }];
+  await askAgain(deps, () => deps.table.delete(topicKey(topic.id), untouched, signal), signal);
   return undefined;
 }
 

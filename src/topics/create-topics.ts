@@ -16,8 +16,12 @@ export function createTopics(deps: DeleteDeps): Topics {
     resolve: (name, options, signal) => resolver.resolve(name, options, signal),
     list: (page, signal) => listTopics(deps, page, signal),
     async delete(name, signal) {
-      resolver.forget(name);
-      await deleteTopic(deps, name, signal);
+      try {
+        await deleteTopic(deps, name, signal);
+      } finally {
+        // Also what somebody resolved meanwhile.
+        resolver.forget(name);
+      }
     },
     segments: (topic, signal) => describeSegments(deps, topic, signal),
     segment: (topic, segment, signal) => describeSegment(deps, topic, segment, signal),

@@ -14,7 +14,7 @@ import { askAgain, isTransient } from '../state/ask-again.ts';
 import type { Heads } from '../state/heads.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { backoff } from '../state/retry.ts';
-import { withIntent, withPublished } from './plan-change.ts';
+import { isBusy, withIntent, withPublished } from './plan-change.ts';
 
 export type TopologyDeps = { readonly table: MetadataTable; readonly heads: Heads; readonly clock: Clock; readonly random: Random };
 
@@ -25,8 +25,9 @@ export async function readTopic(deps: TopologyDeps, id: Topic['id'], signal: Abo
   return decodeTopic(item);
 }
 
-/** Step 1. Answers the topic with the intent, or undefined if it was changed since it was read. */
+/** Step 1. Answers the topic with the intent; undefined: it was changed since it was read, or another change has to end first. */
 export async function intend(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<Topic | undefined> {
+  if (isBusy(topic, change)) return undefined;
   return writeTopic(deps, topic, withIntent(topic, change), signal);
 }
 

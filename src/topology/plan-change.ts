@@ -21,6 +21,8 @@ export function isBusy(topic: Topic, change: TopologyChange): boolean {
 
 /** T1: raises the version, and takes the children's ids from the topic's counter. */
 export function withIntent(topic: Topic, change: TopologyChange): Topic {
+  const isNext = change.children.every((child, index) => child.segment === segmentId(topic.nextSegment + index));
+  if (!isNext) throw new Error(`the children of change ${change.id} do not have the next ids`);
   return {
     ...topic,
     version: topic.version + 1,
