@@ -23,7 +23,6 @@ export const functionRuntime: Runtime = {
   remainingMs: (env) => functionEnvironment(env)?.lambdaContext?.getRemainingTimeInMillis(),
 };
 
-const NO_CALLER = new AbortController().signal;
 const TEXT = /^(?:text\/|application\/(?:problem\+)?json|application\/x-ndjson)/;
 
 /** The app behind API Gateway (payload 2.0) or a function URL. When it returns, nothing runs on: a frozen task is a lost one. */
@@ -33,7 +32,7 @@ export function createFunctionHandler(app: Hono, { clock, settled }: FunctionOpt
     context: LambdaContext,
   ) => Promise<unknown>;
   const settle = async (leftMs: number): Promise<void> => {
-    const deadline = startDeadline(clock, Math.max(0, leftMs), NO_CALLER);
+    const deadline = startDeadline(clock, Math.max(0, leftMs));
     try {
       await settled(deadline.signal);
     } catch (error) {

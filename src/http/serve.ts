@@ -85,7 +85,7 @@ function targetOf(context: Context): string {
 }
 
 /** Headers that go with a problem. */
-export function headersOf(problem: Problem): Record<string, string> {
+function headersOf(problem: Problem): Record<string, string> {
   if (problem.code === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
   if (problem.code === 'unsupported-type' && problem.field === 'Content-Encoding') return { 'accept-encoding': 'gzip, zstd' };
   const allow = problem['allow'];
