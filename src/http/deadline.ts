@@ -12,14 +12,13 @@ export type Deadline = {
   end(): void;
 };
 
-/** `caller`: absent for work that is nobody's but the runtime's. */
-export function startDeadline(clock: Clock, timeoutMs: number, caller?: AbortSignal): Deadline {
+export function startDeadline(clock: Clock, timeoutMs: number, caller: AbortSignal): Deadline {
   const request = new AbortController();
   const timer = new AbortController();
   const endsMs = clock.monotonicMs() + timeoutMs;
-  const onCallerGone = (): void => request.abort(cancelled(caller?.reason));
-  if (caller?.aborted === true) onCallerGone();
-  else caller?.addEventListener('abort', onCallerGone, { once: true });
+  const onCallerGone = (): void => request.abort(cancelled(caller.reason));
+  if (caller.aborted) onCallerGone();
+  else caller.addEventListener('abort', onCallerGone, { once: true });
   clock.sleep(timeoutMs, timer.signal).then(
     () => request.abort(timedOut()),
     // The only reason for a sleep to end early is `end` below.
@@ -29,7 +28,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, caller?: AbortSig
     signal: request.signal,
     remainingMs: () => endsMs - clock.monotonicMs(),
     end: () => {
-      caller?.removeEventListener('abort', onCallerGone);
+      caller.removeEventListener('abort', onCallerGone);
       timer.abort(ANSWERED);
     },
   };

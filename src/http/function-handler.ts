@@ -4,7 +4,7 @@ import { handle } from 'hono/aws-lambda';
 import { invalid } from '../model/errors.ts';
 import { FUNCTION_ANSWER_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
-import { startDeadline } from './deadline.ts';
+import { timedOut } from './deadline.ts';
 import type { Runtime } from './dependencies.ts';
 import { checkedEvent, functionEnvironment } from './function-environment.ts';
 import { PROBLEM_HEADERS, problemOf, problemText } from './problem.ts';
@@ -32,14 +32,19 @@ export function createFunctionHandler(app: Hono, { clock, settled }: FunctionOpt
     context: LambdaContext,
   ) => Promise<unknown>;
   const settle = async (leftMs: number): Promise<void> => {
-    const deadline = startDeadline(clock, Math.max(0, leftMs));
+    const freezing = new AbortController();
+    const done = new AbortController();
+    clock.sleep(Math.max(0, leftMs), done.signal).then(
+      () => freezing.abort(timedOut()),
+      () => undefined, // woken by `done`, which is all that can abort it
+    );
     try {
-      await settled(deadline.signal);
+      await settled(freezing.signal);
     } catch (error) {
       // What isn't done by then has a bound of its own, and is done by whoever finds it undone.
-      if (error !== deadline.signal.reason) throw error;
+      if (error !== freezing.signal.reason) throw error;
     } finally {
-      deadline.end();
+      done.abort();
     }
   };
   return async (event, context) => {
