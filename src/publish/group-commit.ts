@@ -1,6 +1,14 @@
 import { KelpError } from '../model/errors.ts';
 import type { TopicId } from '../model/ids.ts';
-import { COMMIT_MS_MAX, GROUP_BYTES_EAGER, GROUP_LINGER_MS, GROUP_SLOT_MS_MAX, GROUPS_IN_FLIGHT_MAX } from '../model/limits.ts';
+import {
+  COMMIT_MS_MAX,
+  GROUP_BYTES_EAGER,
+  GROUP_BYTES_MAX,
+  GROUP_LINGER_MS,
+  GROUP_SEGMENTS_EAGER,
+  GROUP_SLOT_MS_MAX,
+  GROUPS_IN_FLIGHT_MAX,
+} from '../model/limits.ts';
 import { gather, linesOf, type Queued } from './gather.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import { createSpiller } from './spill.ts';
@@ -36,6 +44,7 @@ type Lane = {
   readonly close: () => void;
   readonly busyLines: Set<string>;
   queue: Waiting[];
+  queuedBytes: number;
   running: number;
   slots: number;
   wakeUp: AbortController | undefined;
@@ -55,7 +64,7 @@ export function createGroupCommit(groupDeps: GroupDeps): GroupCommit {
 }
 
 function openLane(deps: StoreDeps, topic: TopicId, close: () => void): Lane {
-  return { deps, topic, close, busyLines: new Set(), queue: [], running: 0, slots: 0, wakeUp: undefined };
+  return { deps, topic, close, busyLines: new Set(), queue: [], queuedBytes: 0, running: 0, slots: 0, wakeUp: undefined };
 }
 
 function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promise<readonly PartOutcome[]> {
@@ -66,7 +75,7 @@ function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promi
         if (leave(waiting.group, signal.reason)) resolve(submission.parts.map(() => abandoned(signal.reason)));
         return;
       }
-      lane.queue = lane.queue.filter((other) => other !== waiting);
+      dequeue(lane, new Set([waiting]));
       reject(signal.reason as Error);
       pump(lane);
     };
@@ -84,8 +93,14 @@ function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promi
     };
     signal.addEventListener('abort', onAbort, { once: true });
     lane.queue.push(waiting);
+    lane.queuedBytes += waiting.bytes;
     pump(lane);
   });
+}
+
+function dequeue(lane: Lane, taken: ReadonlySet<Waiting>): void {
+  lane.queue = lane.queue.filter((waiting) => !taken.has(waiting));
+  for (const waiting of taken) lane.queuedBytes -= waiting.bytes;
 }
 
 /** Whether others still wait. When nobody does, the group ends: its exact outcome is worth more than its success. */
@@ -105,8 +120,7 @@ function pump(lane: Lane): void {
   while (mayStart(lane)) {
     const group = gather(lane.queue, lane.busyLines);
     if (group.length === 0) break;
-    const taken = new Set(group);
-    lane.queue = lane.queue.filter((waiting) => !taken.has(waiting));
+    dequeue(lane, new Set(group));
     void run(lane, group);
   }
   if (lane.queue.length > 0) void linger(lane);
@@ -119,8 +133,12 @@ function mayStart(lane: Lane): boolean {
   const oldest = lane.queue[0];
   if (oldest === undefined || lane.slots >= GROUPS_IN_FLIGHT_MAX) return false;
   if (lane.slots === 0) return true;
-  const bytes = lane.queue.reduce((sum, waiting) => sum + waiting.bytes, 0);
-  return bytes >= GROUP_BYTES_EAGER || waitedMs(lane, oldest) >= GROUP_LINGER_MS;
+  return lane.queuedBytes >= eagerBytes(oldest.submission.topic.open.length) || waitedMs(lane, oldest) >= GROUP_LINGER_MS;
+}
+
+/** A group has a commit for each segment, so over many of them only large groups are worth their commits. */
+function eagerBytes(segments: number): number {
+  return Math.min(GROUP_BYTES_MAX, GROUP_BYTES_EAGER * Math.max(1, segments / GROUP_SEGMENTS_EAGER));
 }
 
 const waitedMs = (lane: Lane, waiting: Waiting): number => lane.deps.clock.monotonicMs() - waiting.sinceMs;
