@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { segmentId } from '../../src/model/ids.ts';
+import { TOPIC_KNOWN_MS_MAX } from '../../src/model/limits.ts';
+import { publishOf } from '../publish/requests.ts';
+import { interceptTable, nameOf } from '../simulation/intercept.ts';
+import { replaceSegment } from '../simulation/replace-segment.ts';
+import { createTestWorld } from '../simulation/test-broker.ts';
+import { faultyTable } from '../simulation/world-faults.ts';
+
+describe('a resolved name', () => {
+  test('is believed for a while, then read again; fresh is always read', async () => {
+    const world = createTestWorld();
+    await world.topic();
+    const table = faultyTable(world.table, {});
+    const { topics } = world.broker({ table });
+    const resolve = (fresh: boolean) => world.run(topics.resolve('t', { fresh }, world.signal));
+    const reads = () => table.calls.get('get name') ?? 0;
+    await resolve(false);
+    await resolve(false);
+    expect(reads()).toBe(1);
+    await resolve(true);
+    expect(reads()).toBe(2);
+    await world.clock.advance(TOPIC_KNOWN_MS_MAX);
+    await resolve(false);
+    expect(reads()).toBe(3);
+  });
+
+  test('F9: is not believed longer because the wall clock jumps', async () => {
+    const world = createTestWorld();
+    await world.topic();
+    const skew = { ms: 0 };
+    const table = faultyTable(world.table, {});
+    const { topics } = world.broker({ table, clock: world.clock.skewed(skew) });
+    await world.run(topics.resolve('t', { fresh: false }, world.signal));
+    skew.ms = -3_600_000;
+    await world.clock.advance(TOPIC_KNOWN_MS_MAX);
+    await world.run(topics.resolve('t', { fresh: false }, world.signal));
+    expect(table.calls.get('get name')).toBe(2);
+  });
+
+  test('that was deleted is forgotten, also if somebody resolved it meanwhile', async () => {
+    const world = createTestWorld();
+    await world.topic();
+    const table = interceptTable(world.table, async (call, make) => {
+      if (nameOf(call) === 'put topic') await broker.topics.resolve('t', { fresh: false }, world.signal);
+      return make();
+    });
+    const broker = world.broker({ table });
+    await world.run(broker.topics.delete('t', world.signal));
+    await expect(world.run(broker.topics.resolve('t', { fresh: false }, world.signal))).rejects.toMatchObject({ code: 'topic-not-found' });
+  });
+});
+
+test('all segments of a topic are described, sealed ones with their successors', async () => {
+  const world = createTestWorld();
+  const topic = await world.topic();
+  const broker = world.broker();
+  await world.run(broker.publisher.publish(topic, publishOf(['1', '2']), world.signal));
+  const after = await replaceSegment(world, topic, { segment: segmentId(0), children: 2 });
+  expect(await world.run(broker.topics.segments(after, world.signal))).toEqual([
+    { segment: 's0000000', state: 'sealed', lo: 0, hi: 65_535, start: 0, tail: 2, predecessors: [], successors: ['s0000001', 's0000002'] },
+    { segment: 's0000001', state: 'open', lo: 0, hi: 32_767, start: 0, tail: 0, predecessors: ['s0000000'], successors: [] },
+    { segment: 's0000002', state: 'open', lo: 32_768, hi: 65_535, start: 0, tail: 0, predecessors: ['s0000000'], successors: [] },
+  ]);
+});
