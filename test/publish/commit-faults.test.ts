@@ -5,7 +5,7 @@ import type { CommitId } from '../../src/model/ids.ts';
 import { HEAD_ENTRIES_MAX } from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
-import { interceptTable, nameOf, type TableCall } from '../simulation/intercept.ts';
+import { interceptTable, type TableCall } from '../simulation/intercept.ts';
 import { readSegmentLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
@@ -59,7 +59,7 @@ describe('one fault of the commit', () => {
     // Behind the lost commit, another broker fills the head and spills, before the first one looks.
     let isFirst = true;
     const table = interceptTable(world.table, async (call, make) => {
-      if (nameOf(call) !== 'update head' || !isFirst) return make();
+      if (call.name !== 'update head' || !isFirst) return make();
       isFirst = false;
       await make();
       for (let n = 0; n < 20; n += 1) await other.publisher.publish(topic, publishOf([`other ${n}`]), world.signal);

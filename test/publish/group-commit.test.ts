@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { KelpError } from '../../src/model/errors.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import { GROUP_LINGER_MS, GROUPS_IN_FLIGHT_MAX } from '../../src/model/limits.ts';
-import { interceptStore, interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { readTopicLog, readValues } from '../simulation/read-log.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
 import { settle } from '../simulation/virtual-clock.ts';
@@ -175,7 +175,7 @@ describe('J-18: a segment that is throttled', () => {
     const topic = await world.topic(2);
     const slow = new Set(['s0000001']);
     const table = interceptTable(world.table, (call, make) => {
-      if (nameOf(call) === 'update head' && call.op === 'update' && slow.has(call.key.pk.slice(-8))) throw throttled();
+      if (call.name === 'update head' && call.op === 'update' && slow.has(call.key.pk.slice(-8))) throw throttled();
       return make();
     });
     return { world, topic, slow, broker: world.broker({ table }) };

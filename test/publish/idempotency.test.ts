@@ -9,7 +9,7 @@ import { readTopicLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
 import { faultyTable, throttled } from '../simulation/world-faults.ts';
-import { interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptTable } from '../simulation/intercept.ts';
 import { brief, firstSegment, keyed, publishOf } from './requests.ts';
 
 type Bench = { readonly world: TestWorld; readonly topic: Topic; readonly broker: TestBroker };
@@ -135,8 +135,8 @@ describe('an expected tail under a key', () => {
     const held = Promise.withResolvers<void>();
     let puts = 0;
     const table = interceptTable(on.world.table, async (call, make) => {
-      if (nameOf(call) === 'put request') puts += 1;
-      if (nameOf(call) === 'put request' && puts === 2) await held.promise;
+      if (call.name === 'put request') puts += 1;
+      if (call.name === 'put request' && puts === 2) await held.promise;
       return make();
     });
     const first = on.world.broker({ table }).publisher.publish(on.topic, wish(1), on.world.signal);
@@ -155,7 +155,7 @@ describe('a seal in between', () => {
   test('moves what has not landed to the successors, once', async () => {
     const on = await bench();
     // The first handler records its attempt and is killed before it commits; then the segment is replaced.
-    const table = interceptTable(on.world.table, (call, make) => (nameOf(call) === 'update head' ? new Promise(() => undefined) : make()));
+    const table = interceptTable(on.world.table, (call, make) => (call.name === 'update head' ? new Promise(() => undefined) : make()));
     void on.world.broker({ table }).publisher.publish(on.topic, keyed(MIXED, 'k'), on.world.signal);
     await on.world.clock.advance(100);
     await replaceSegment(on.world, on.topic, { segment: firstSegment(on.topic), children: 2 });

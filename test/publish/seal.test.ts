@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { segmentId } from '../../src/model/ids.ts';
-import { interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptTable } from '../simulation/intercept.ts';
 import { readSegmentLog, readTopicLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
@@ -54,7 +54,7 @@ describe('F14: a publish that races a seal', () => {
     const faulty = faultyTable(world.table, { 'update head': faults });
     let sealed = false;
     const table = interceptTable(faulty, async (call, make) => {
-      if (nameOf(call) !== 'update head' || sealed) return make();
+      if (call.name !== 'update head' || sealed) return make();
       sealed = true;
       try {
         return await make();

@@ -2,12 +2,13 @@ import type { Item, Key, MetadataTable, Query, Update, WriteResult } from '../..
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 
 /** One call of a port, as a value. */
-export type TableCall =
+export type TableCall = { /** As in `update head`. */ readonly name: string } & (
   | { readonly op: 'get'; readonly key: Key }
   | { readonly op: 'put'; readonly key: Key; readonly item: Item }
   | { readonly op: 'update'; readonly key: Key; readonly update: Update }
   | { readonly op: 'delete'; readonly key: Key }
-  | { readonly op: 'query'; readonly query: Query };
+  | { readonly op: 'query'; readonly query: Query }
+);
 export type StoreCall = { readonly op: 'put' | 'get' | 'list' | 'delete'; readonly key: string };
 
 /** Stands around a call: makes it once, never, later or twice, and answers what it likes. */
@@ -21,12 +22,14 @@ export function interceptTable(table: MetadataTable, around: Around<TableCall>):
   const call = <R>(what: TableCall, signal: AbortSignal, make: (signal: AbortSignal) => Promise<R>): Promise<R> =>
     around(what, (detached) => make(detached === undefined ? signal : forEver), signal);
   return {
-    get: (key, signal) => call({ op: 'get', key }, signal, (own) => table.get(key, own)),
-    query: (query, signal) => call({ op: 'query', query }, signal, (own) => table.query(query, own)),
+    get: (key, signal) => call({ name: nameOf('get', key.pk), op: 'get', key }, signal, (own) => table.get(key, own)),
+    query: (query, signal) => call({ name: nameOf('query', query.pk), op: 'query', query }, signal, (own) => table.query(query, own)),
     put: (key, item, condition, signal) =>
-      call<WriteResult>({ op: 'put', key, item }, signal, (own) => table.put(key, item, condition, own)),
-    update: (key, update, signal) => call<WriteResult>({ op: 'update', key, update }, signal, (own) => table.update(key, update, own)),
-    delete: (key, condition, signal) => call<WriteResult>({ op: 'delete', key }, signal, (own) => table.delete(key, condition, own)),
+      call<WriteResult>({ name: nameOf('put', key.pk), op: 'put', key, item }, signal, (own) => table.put(key, item, condition, own)),
+    update: (key, update, signal) =>
+      call<WriteResult>({ name: nameOf('update', key.pk), op: 'update', key, update }, signal, (own) => table.update(key, update, own)),
+    delete: (key, condition, signal) =>
+      call<WriteResult>({ name: nameOf('delete', key.pk), op: 'delete', key }, signal, (own) => table.delete(key, condition, own)),
   };
 }
 
@@ -42,10 +45,7 @@ export function interceptStore(store: ObjectStore, around: Around<StoreCall>): O
 }
 
 /** What the call is about, in one word each: `update head`, `put page`, `get topic`, `query pages`. */
-export function nameOf(call: TableCall): string {
-  const pk = call.op === 'query' ? call.query.pk : call.key.pk;
-  return `${call.op} ${KINDS[pk.slice(0, 1)] ?? pk}`;
-}
+export const nameOf = (op: TableCall['op'], pk: string): string => `${op} ${KINDS[pk.slice(0, 1)] ?? pk}`;
 
 const KINDS: Readonly<Record<string, string>> = {
   h: 'head',

@@ -1,7 +1,9 @@
 import { KelpError } from '../../src/model/errors.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
-import { type Around, interceptStore, interceptTable, nameOf, type StoreCall, type TableCall } from './intercept.ts';
+import { createFaultyTable, type TableFault } from '../faults/faulty-table.ts';
+import { interceptStore, interceptTable, nameOf, type StoreCall, type TableCall } from './intercept.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 // Single faults, put where a test wants them.
 
@@ -16,7 +18,17 @@ export const unavailable = (): KelpError => new KelpError('unavailable', 'table-
  */
 export type Fault = 'ok' | 'lost' | 'dropped' | 'late' | 'throttled' | 'conflict' | 'unavailable';
 
-export type FaultyTable = MetadataTable & {
+const FAULTS: Readonly<Record<Fault, TableFault | undefined>> = {
+  ok: undefined,
+  lost: { kind: 'answer-lost' },
+  dropped: { kind: 'failed' },
+  late: { kind: 'late' },
+  throttled: { kind: 'throttled' },
+  conflict: { kind: 'conflict' },
+  unavailable: { kind: 'unreachable' },
+};
+
+export type PlannedTable = MetadataTable & {
   /** Does the late ones, in the order in which they were sent. */
   deliver(): Promise<void>;
   /** Calls of each kind so far. */
@@ -24,38 +36,18 @@ export type FaultyTable = MetadataTable & {
 };
 
 /** `plan`: faults by the call's name, such as `update head`. A plan of one word holds for every call. */
-export function faultyTable(table: MetadataTable, plan: Readonly<Record<string, readonly Fault[] | Fault>>): FaultyTable {
+export function faultyTable(table: MetadataTable, plan: Readonly<Record<string, readonly Fault[] | Fault>>): PlannedTable {
   const calls = new Map<string, number>();
-  const late: (() => Promise<unknown>)[] = [];
-  const around: Around<TableCall> = async (call, make) => {
-    const name = nameOf(call);
+  const choose = ({ op, key }: { readonly op: TableCall['op']; readonly key: { readonly pk: string } }): TableFault | undefined => {
+    const name = nameOf(op, key.pk);
     const number = calls.get(name) ?? 0;
     calls.set(name, number + 1);
     const planned = plan[name];
-    const fault = typeof planned === 'string' ? planned : (planned?.[number] ?? 'ok');
-    switch (fault) {
-      case 'ok':
-        return make();
-      case 'lost':
-        await make();
-        throw unanswered();
-      case 'late':
-        late.push(() => make('detached'));
-        throw unanswered();
-      case 'dropped':
-        throw unanswered();
-      case 'throttled':
-        throw throttled();
-      case 'conflict':
-        throw conflicted();
-      case 'unavailable':
-        throw unavailable();
-    }
+    return FAULTS[typeof planned === 'string' ? planned : (planned?.[number] ?? 'ok')];
   };
-  const deliver = async (): Promise<void> => {
-    for (const make of late.splice(0)) await make();
-  };
-  return { ...interceptTable(table, around), deliver, calls };
+  // No fault of a plan takes time.
+  const faulty = createFaultyTable(table, { choose, clock: createVirtualClock() });
+  return { ...faulty, deliver: () => faulty.late.land(), calls };
 }
 
 /** Kills whoever uses these ports at the nth of their calls: nothing that comes later is done or answered. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { segmentId } from '../../src/model/ids.ts';
 import { TOPIC_KNOWN_MS_MAX } from '../../src/model/limits.ts';
 import { publishOf } from '../publish/requests.ts';
-import { interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptTable } from '../simulation/intercept.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld } from '../simulation/test-broker.ts';
 import { faultyTable } from '../simulation/world-faults.ts';
@@ -42,7 +42,7 @@ describe('a resolved name', () => {
     const world = createTestWorld();
     await world.topic();
     const table = interceptTable(world.table, async (call, make) => {
-      if (nameOf(call) === 'put topic') await broker.topics.resolve('t', { fresh: false }, world.signal);
+      if (call.name === 'put topic') await broker.topics.resolve('t', { fresh: false }, world.signal);
       return make();
     });
     const broker = world.broker({ table });
