@@ -2,7 +2,8 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expectContinue } from '../http/expect-continue.ts';
-import { KelpError } from '../model/errors.ts';
+import { problemOf, problemResponse } from '../http/problem.ts';
+import { invalid, KelpError } from '../model/errors.ts';
 import {
   CONNECTION_IDLE_MS_MAX,
   PIPELINED_REQUESTS_MAX,
@@ -33,7 +34,7 @@ const LIMITS = {
 
 /** Serves the app over HTTP/1.1. */
 export function createHttpServer(fetch: Fetch): HttpServer {
-  const respond: Listener = getRequestListener((request, env) => fetch(request, env as HttpBindings));
+  const respond: Listener = getRequestListener((request, env) => fetch(request, env as HttpBindings), { errorHandler: noRequest });
   const handle = oneAfterTheOther(respond);
   let draining = false;
   const accept: Listener = (incoming, outgoing) => {
@@ -47,6 +48,11 @@ export function createHttpServer(fetch: Fetch): HttpServer {
     void handle(incoming, outgoing);
   });
   return { listen: (host, port) => listen(server, host, port), drain: () => void (draining = true), close: () => close(server) };
+}
+
+/** What is wrong before there is a request: a target or a Host that no URL can be made of. The app's own errors are answers. */
+function noRequest(): Response {
+  return problemResponse(problemOf(invalid('invalid-request', 'path', 'the request target or the Host header is not valid')));
 }
 
 /**

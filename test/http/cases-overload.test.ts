@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { KelpError } from '../../src/model/errors.ts';
-import { interceptStore, interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { createVirtualClock } from '../simulation/virtual-clock.ts';
 import { openLog, one } from './log.ts';
 import { createTestApp, requestOf, type TestApp } from './test-app.ts';
@@ -42,7 +42,7 @@ describe('deadlines', () => {
     const never = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(lost(signal))));
     const table = interceptTable(createMemoryTable(), (call, make, signal) =>
-      hang && nameOf(call) === 'update head' ? never(signal) : make(),
+      hang && call.name === 'update head' ? never(signal) : make(),
     );
     t = createTestApp({ clock, table });
     const log = await openLog(t);

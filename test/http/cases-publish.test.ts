@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { KelpError } from '../../src/model/errors.ts';
-import { interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptTable } from '../simulation/intercept.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { type Log, openLog, one } from './log.ts';
 import { createTestApp, type TestApp } from './test-app.ts';
@@ -19,7 +19,7 @@ describe('J-18 failure-never-inside-200-and-partial-retry', () => {
   function createThrottling(): TestApp {
     throttled.clear();
     const table = interceptTable(createMemoryTable(), (call, make) => {
-      const segment = nameOf(call) === 'update head' && 'key' in call ? call.key.pk.split('#')[2] : undefined;
+      const segment = call.name === 'update head' && 'key' in call ? call.key.pk.split('#')[2] : undefined;
       if (segment === undefined || !throttled.has(segment)) return make();
       return Promise.reject(new KelpError('throttled', 'table-throttled', 'slow down'));
     });

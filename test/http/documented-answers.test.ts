@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { OPERATION_DOCUMENTS } from '../../src/http/operation-documents.ts';
-import { interceptTable, nameOf } from '../simulation/intercept.ts';
+import { interceptTable } from '../simulation/intercept.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { seen } from './check-answer.ts';
@@ -10,7 +10,7 @@ import { createTestApp } from './test-app.ts';
 test('each answer that is documented comes, and is what the document says', async () => {
   let throttled = '';
   const table = interceptTable(createMemoryTable(), (call, make) =>
-    throttled !== '' && nameOf(call) === 'update head' && 'key' in call && call.key.pk.endsWith(throttled)
+    throttled !== '' && call.name === 'update head' && 'key' in call && call.key.pk.endsWith(throttled)
       ? Promise.reject(new KelpError('throttled', 'table-throttled', 'slow down'))
       : make(),
   );

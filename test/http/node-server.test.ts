@@ -78,6 +78,7 @@ test.each([
 ])('A12: %s is refused as it was written', async (target) => {
   const answer = await ask(head('GET', target));
   expect(answer).toMatch(/^HTTP\/1.1 400/);
+  expect(JSON.parse(bodyOf(answer))).toMatchObject({ code: expect.stringMatching(/^invalid-/), status: 400 });
   expect(answer).not.toMatch(/^X:/m);
 });
 
