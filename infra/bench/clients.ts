@@ -9,6 +9,7 @@ import { createSdkStore } from '../../src/adapters/s3/sdk-store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { Change, Condition, Item, MetadataTable } from '../../src/ports/metadata-table.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
+import { percentile } from './percentile.ts';
 import { takePorts } from '../local/ports.ts';
 import { createChildren } from '../local/processes.ts';
 import { SEAWEEDFS_PORTS, startSeaweedFs } from '../local/seaweedfs.ts';
@@ -93,19 +94,20 @@ async function measure({ name, count, parallel, work }: Case, client: Client): P
   return { client: client.name, name, perSecond: count / seconds, cpuSeconds: (user + system) / 1e6 };
 }
 
-/** The round in the middle by processor time: a neighbour on the machine spoils single ones. */
+/** Of several rounds, each figure by itself: a neighbour on the machine spoils single ones. */
 function middle(rounds: readonly Measurement[]): Measurement {
-  const [found] = rounds.toSorted((a, b) => a.cpuSeconds - b.cpuSeconds).slice(Math.floor(rounds.length / 2));
-  if (found === undefined) throw new Error('nothing was measured');
-  return found;
+  const [first] = rounds;
+  if (first === undefined) throw new Error('nothing was measured');
+  const figures = (figure: 'perSecond' | 'cpuSeconds'): number[] => rounds.map((round) => round[figure]);
+  return { ...first, perSecond: percentile(figures('perSecond'), 0.5), cpuSeconds: percentile(figures('cpuSeconds'), 0.5) };
 }
 
 async function compare(one: Case, clients: readonly Client[]): Promise<Measurement[]> {
   const rounds: Measurement[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const client of clients) {
+    // In turns, so that neither is always first; round 0 warms up.
+    for (const client of round % 2 === 0 ? clients : clients.toReversed()) {
       const measurement = await measure(one, client);
-      // The first round warms up.
       if (round > 0) rounds.push(measurement);
     }
   }
