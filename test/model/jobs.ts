@@ -1,6 +1,7 @@
 import type { Job } from './engine/run-job.ts';
 import type { Rule } from './rules/rule.ts';
-import { LIMITS, type Search, searches, type Size } from './searches.ts';
+import { LIMITS, searches } from './searches.ts';
+import type { Search, Size } from './searches/search.ts';
 
 const STATES_MAX = 12_000_000;
 

@@ -3,7 +3,7 @@ import { type Local, localText, type Process, type ProcessState, replay } from '
 import type { Answer, SharedTable } from './shared-table.ts';
 
 /** An answer as a number: `kind` and the number of the item (or of the list of items) that it brings. */
-const KINDS = ['item', 'items', 'applied', 'refused', 'lost', 'throttled'] as const;
+const KINDS = ['item', 'items', 'applied', 'refused', 'lost', 'failed', 'aborted'] as const;
 type Kind = (typeof KINDS)[number];
 const INDEXES_MAX = 64;
 
@@ -35,7 +35,7 @@ export function createLocals(shared: SharedTable, processes: readonly Process[])
     const rest = Math.floor(code / INDEXES_MAX);
     const kind = KINDS[rest % KINDS.length] as Kind;
     const content = Math.floor(rest / KINDS.length);
-    if (kind === 'lost' || kind === 'throttled') return { index, answer: { answer: kind } };
+    if (kind === 'lost' || kind === 'failed' || kind === 'aborted') return { index, answer: { answer: kind } };
     if (kind !== 'items') return { index, answer: { answer: kind, item: shared.itemOf(content) } };
     const [more, ...ids] = lists[content] as readonly number[];
     return { index, answer: { answer: kind, items: ids.map((id) => shared.itemOf(id) as Item), more: more === 1 } };

@@ -15,8 +15,11 @@ export type Process = {
   readonly phases: readonly Phase[];
   /** Whether it may begin, given what the others have reached; asked while it has done nothing. */
   readonly mayBegin?: (stateOf: (process: string) => ProcessState) => boolean;
+  /** Whether its requests may fail for good, and its caller stop waiting: within the scope's budgets. */
+  readonly mayFail?: boolean;
 };
-export type Phase = (table: MetadataTable, state: ProcessState) => Promise<ProcessState>;
+/** `signal`: its caller's, who may stop waiting at any request. */
+export type Phase = (table: MetadataTable, state: ProcessState, signal: AbortSignal) => Promise<ProcessState>;
 
 /** One outcome of one message, as its caller saw it. */
 export type Result = {
@@ -61,7 +64,8 @@ export async function replay(shared: SharedTable, processes: readonly Process[],
   const calls: Call[] = [];
   let end: { readonly state: ProcessState } | undefined;
   let failure: unknown;
-  phase(recordingTable(calls), local.state).then(
+  const caller = new AbortController();
+  phase(recordingTable(calls, caller.signal), local.state, caller.signal).then(
     (state) => (end = { state }),
     (error: unknown) => (failure = error ?? new Error('failed without a reason')),
   );
@@ -71,6 +75,7 @@ export async function replay(shared: SharedTable, processes: readonly Process[],
     const before = calls.length;
     const call = calls[index];
     if (call === undefined) throw new Error(`${process.name} behaves differently when it is run again`);
+    if (answer.answer === 'aborted') caller.abort(new Error('the caller stopped waiting'));
     call.settle(answer);
     open.delete(index);
     await nextTurn();
@@ -88,26 +93,35 @@ export function localText(local: Local): string | undefined {
   return local.history.length === 0 ? `${local.process} ${local.phase} ${canonical(local.state)}` : undefined;
 }
 
-function recordingTable(calls: Call[]): MetadataTable {
-  const call = (request: Request): Promise<Answer> => new Promise((resolve) => calls.push({ request, settle: resolve }));
+function recordingTable(calls: Call[], caller: AbortSignal): MetadataTable {
+  const call = (request: Request): Promise<Answer> => {
+    caller.throwIfAborted();
+    return new Promise((resolve) => calls.push({ request, settle: resolve }));
+  };
   const write = async (request: Request): Promise<WriteResult> => {
     const answer = await call(request);
-    if (answer.answer === 'lost') throw new KelpError('indefinite', 'table-indefinite', 'not answered');
-    if (answer.answer === 'throttled') throw new KelpError('throttled', 'table-throttled', 'not applied');
-    if (answer.answer === 'refused') return { applied: false, item: answer.item };
-    if (answer.answer === 'applied') return { applied: true, item: answer.item ?? {} };
-    throw new Error('a write was answered as a read');
+    switch (answer.answer) {
+      case 'applied':
+        return { applied: true, item: answer.item ?? {} };
+      case 'refused':
+        return { applied: false, item: answer.item };
+      case 'failed':
+        throw new KelpError('throttled', 'table-throttled', 'not applied');
+      default:
+        throw new KelpError('indefinite', 'table-indefinite', 'not answered', { cause: caller.reason });
+    }
   };
+  const unread = (): unknown => (caller.aborted ? caller.reason : new KelpError('unavailable', 'table-unavailable', 'not answered'));
   return {
     async get(key): Promise<Item | undefined> {
       const answer = await call({ op: 'get', key });
       if (answer.answer === 'item') return answer.item;
-      throw new KelpError('unavailable', 'table-unavailable', 'not answered');
+      throw unread();
     },
     async query(query) {
       const answer = await call({ op: 'query', query });
       if (answer.answer === 'items') return { items: answer.items, more: answer.more };
-      throw new KelpError('unavailable', 'table-unavailable', 'not answered');
+      throw unread();
     },
     put: (key, item, condition) => write({ op: 'put', key, item, condition }),
     update: (key, update) => write({ op: 'update', key, update }),

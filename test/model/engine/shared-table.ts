@@ -16,8 +16,10 @@ export type Answer =
   | { readonly answer: 'applied' | 'refused'; readonly item: Item | undefined }
   /** Not answered: the write was applied, or may be later, or never. */
   | { readonly answer: 'lost' }
-  /** Surely not applied: ask again. */
-  | { readonly answer: 'throttled' };
+  /** Surely not done. */
+  | { readonly answer: 'failed' }
+  /** Not answered, and its caller stops waiting for everything. */
+  | { readonly answer: 'aborted' };
 
 /** Item number by slot; 0: no item. Trailing zeros are cut, so that slots found later change nothing. */
 export type Items = readonly number[];

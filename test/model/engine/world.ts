@@ -11,13 +11,14 @@ export type State = {
   readonly locals: readonly number[];
   /** Writes that may still land, in order of their numbers. */
   readonly flights: readonly number[];
-  /** How often a write may still stay unanswered, a copy of one be left in flight, a write be throttled. */
+  /** How often a write may still stay unanswered, a copy of one be left in flight, a request surely fail, a caller stop waiting. */
   readonly unansweredLeft: number;
   readonly lateLeft: number;
-  readonly throttledLeft: number;
+  readonly failuresLeft: number;
+  readonly abortsLeft: number;
 };
 
-export type Budgets = { readonly unanswered: number; readonly late: number; readonly throttled?: number };
+export type Budgets = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
 export type Scope = {
   readonly items: readonly (readonly [Key, Item])[];
@@ -39,7 +40,16 @@ export type Content = { readonly message: string; readonly count: number };
 /** `fault`: what was wrong with the write itself. */
 export type Successor = { readonly state: State; readonly fault: string | undefined; readonly step: Step };
 export type Step = { readonly process: number | 'late'; readonly request: number; readonly outcome: Outcome };
-export type Outcome = 'answered' | 'refused' | 'applied' | 'applied, unanswered' | 'unanswered' | 'throttled' | 'lands late';
+export type Outcome =
+  | 'answered'
+  | 'refused'
+  | 'applied'
+  | 'applied, unanswered'
+  | 'unanswered'
+  | 'applied, aborted'
+  | 'aborted'
+  | 'failed'
+  | 'lands late';
 
 export type World = ReturnType<typeof createWorld>;
 
@@ -66,7 +76,23 @@ export function createWorld(scope: Scope, check: WriteCheck) {
     return mayBegin === undefined || local.phase > 0 || local.history.length > 0 || mayBegin(stateOf(state));
   };
 
-  function read({ state, process, at, pending }: Turn, request: Request, into: Successor[]): void {
+  /** The request isn't done, and its process knows it; or the process stops waiting. */
+  function fail(turn: Turn, into: Successor[]): void {
+    const { state, process, at, pending } = turn;
+    if (processes[process]?.mayFail !== true) return;
+    const step = { process, request: pending.request };
+    if (state.failuresLeft > 0) {
+      const failed = { ...moved(turn, locals.after(at, pending.index, 'failed', 0)), failuresLeft: state.failuresLeft - 1 };
+      into.push({ state: failed, fault: undefined, step: { ...step, outcome: 'failed' } });
+    }
+    if (state.abortsLeft > 0) {
+      const aborted = { ...moved(turn, locals.after(at, pending.index, 'aborted', 0)), abortsLeft: state.abortsLeft - 1 };
+      into.push({ state: aborted, fault: undefined, step: { ...step, outcome: 'aborted' } });
+    }
+  }
+
+  function read(turn: Turn, request: Request, into: Successor[]): void {
+    const { state, process, at, pending } = turn;
     let next: number | undefined;
     if (request.op === 'query') {
       const { ids, more } = shared.select(request.query, state.items);
@@ -74,8 +100,8 @@ export function createWorld(scope: Scope, check: WriteCheck) {
     } else {
       next = locals.after(at, pending.index, 'item', state.items[shared.slotOf(request.key)] ?? NO_ITEM);
     }
-    const step: Step = { process, request: pending.request, outcome: 'answered' };
-    into.push({ state: { ...state, locals: state.locals.with(process, next ?? UNKNOWN) }, fault: undefined, step });
+    into.push({ state: moved(turn, next), fault: undefined, step: { process, request: pending.request, outcome: 'answered' } });
+    fail(turn, into);
   }
 
   function write(turn: Turn, slot: number, into: Successor[]): void {
@@ -84,16 +110,16 @@ export function createWorld(scope: Scope, check: WriteCheck) {
     const effect = shared.effect(pending.request, before);
     const push = (way: Way, next: number | undefined): void => {
       const applied = way.applied && effect !== undefined;
-      const moved: State = {
+      const after: State = {
+        ...moved(turn, next),
         items: applied && effect.item !== before ? withItem(state.items, slot, effect.item) : state.items,
-        locals: state.locals.with(process, next ?? UNKNOWN),
         flights: withFlights(state.flights, pending.request, way.copies),
         unansweredLeft: state.unansweredLeft - (way.outcome.endsWith('unanswered') ? 1 : 0),
         lateLeft: state.lateLeft - way.copies,
-        throttledLeft: state.throttledLeft - (way.outcome === 'throttled' ? 1 : 0),
+        abortsLeft: state.abortsLeft - (way.outcome.endsWith('aborted') ? 1 : 0),
       };
       into.push({
-        state: moved,
+        state: after,
         fault: applied ? effect.fault : undefined,
         step: { process, request: pending.request, outcome: way.outcome },
       });
@@ -103,19 +129,11 @@ export function createWorld(scope: Scope, check: WriteCheck) {
     push({ outcome, applied: true, copies: 0 }, next);
     // The network may keep a copy of what it has delivered; of a refused write it keeps none (nothing repeats requests).
     if (effect !== undefined && state.lateLeft > 0) push({ outcome, applied: true, copies: 1 }, next);
-    if (state.throttledLeft > 0) {
-      push({ outcome: 'throttled', applied: false, copies: 0 }, locals.after(at, pending.index, 'throttled', 0));
+    const mayAbort = processes[process]?.mayFail === true && state.abortsLeft > 0;
+    for (const way of waysUnanswered(state, { applies: effect !== undefined, mayAbort })) {
+      push(way, locals.after(at, pending.index, way.outcome.endsWith('aborted') ? 'aborted' : 'lost', 0));
     }
-    if (state.unansweredLeft === 0) return;
-    const lost = locals.after(at, pending.index, 'lost', 0);
-    const copiesMax = Math.min(2, state.lateLeft);
-    if (effect !== undefined) {
-      for (let copies = 0; copies < Math.max(1, copiesMax); copies += 1)
-        push({ outcome: 'applied, unanswered', applied: true, copies }, lost);
-    }
-    // Without a copy in flight it never lands; with copies it may: late, once or twice.
-    for (let copies = copiesMax === 0 ? 0 : 1; copies <= copiesMax; copies += 1)
-      push({ outcome: 'unanswered', applied: false, copies }, lost);
+    fail(turn, into);
   }
 
   function land(state: State, into: Successor[]): void {
@@ -126,8 +144,8 @@ export function createWorld(scope: Scope, check: WriteCheck) {
       const effect = shared.effect(request, before);
       // Refused, it changes nothing: the same as not having landed yet.
       if (effect === undefined || effect.item === before) continue;
-      const moved = { ...state, items: withItem(state.items, slot, effect.item), flights: state.flights.toSpliced(index, 1) };
-      into.push({ state: moved, fault: effect.fault, step: { process: 'late', request, outcome: 'lands late' } });
+      const landed = { ...state, items: withItem(state.items, slot, effect.item), flights: state.flights.toSpliced(index, 1) };
+      into.push({ state: landed, fault: effect.fault, step: { process: 'late', request, outcome: 'lands late' } });
     }
   }
 
@@ -156,8 +174,16 @@ export function createWorld(scope: Scope, check: WriteCheck) {
       for (const [key, item] of scope.items) items = withItem(items, shared.slotOf(key), shared.itemId({ ...item, ...key }));
       const started: number[] = [];
       for (const [process, { start }] of processes.entries()) started.push(await locals.start(process, start));
-      const { unanswered, late, throttled = 0 } = scope.budgets;
-      return { items, locals: started, flights: [], unansweredLeft: unanswered, lateLeft: late, throttledLeft: throttled };
+      const { unanswered, late, failures = 0, aborts = 0 } = scope.budgets;
+      return {
+        items,
+        locals: started,
+        flights: [],
+        unansweredLeft: unanswered,
+        lateLeft: late,
+        failuresLeft: failures,
+        abortsLeft: aborts,
+      };
     },
     /** Every state that is one step away. Undefined: some of it has to be learnt first (`locals.learn`), then ask again. */
     successors(state: State): Successor[] | undefined {
@@ -165,6 +191,28 @@ export function createWorld(scope: Scope, check: WriteCheck) {
       return found.some((successor) => successor.state.locals.includes(UNKNOWN)) ? undefined : found;
     },
   };
+}
+
+const moved = ({ state, process }: Turn, next: number | undefined): State => ({
+  ...state,
+  locals: state.locals.with(process, next ?? UNKNOWN),
+});
+
+/** A write may be applied or not when its answer is lost, or its caller goes; with copies in flight it lands late, or twice. */
+function waysUnanswered(state: State, { applies, mayAbort }: { readonly applies: boolean; readonly mayAbort: boolean }): Way[] {
+  const copiesMax = Math.min(2, state.lateLeft);
+  const lost = state.unansweredLeft > 0 ? (['applied, unanswered', 'unanswered'] as const) : [];
+  const aborted = mayAbort ? (['applied, aborted', 'aborted'] as const) : [];
+  return [lost, aborted].flatMap(([appliedOutcome, outcome]) => {
+    if (appliedOutcome === undefined || outcome === undefined) return [];
+    const applied = applies
+      ? Array.from({ length: Math.max(1, copiesMax) }, (_, copies) => ({ outcome: appliedOutcome, applied: true, copies }))
+      : [];
+    // Not applied and without a copy: for an abort that is the plain failure above.
+    const inFlight = Array.from({ length: copiesMax }, (_, index) => ({ outcome, applied: false, copies: index + 1 }));
+    const never = outcome === 'unanswered' && copiesMax === 0 ? [{ outcome, applied: false, copies: 0 }] : [];
+    return [...applied, ...inFlight, ...never];
+  });
 }
 
 const SEPARATOR = String.fromCharCode(0xffff);
@@ -176,7 +224,7 @@ export function stateText(state: State): string {
   text += SEPARATOR;
   for (const local of state.locals) text += coded(local);
   for (const flight of state.flights) text += coded(flight);
-  return text + coded((state.unansweredLeft * 8 + state.lateLeft) * 8 + state.throttledLeft);
+  return text + coded(((state.unansweredLeft * 8 + state.lateLeft) * 8 + state.failuresLeft) * 2 + state.abortsLeft);
 }
 
 function withFlights(flights: readonly number[], request: number, copies: number): readonly number[] {

@@ -4,7 +4,6 @@ import { type StoreDeps, storeGroup } from '../../../src/publish/store-group.ts'
 import type { Compression } from '../../../src/ports/compression.ts';
 import type { ObjectStore } from '../../../src/ports/object-store.ts';
 import type { CommitDeps } from '../../../src/publish/find-fate.ts';
-import { NEVER_ABORTED } from './broker.ts';
 
 // Group commit without gathering: each submission is a group. Uploads always succeed (their keys are unique, so a failed one
 // changes nothing), and are called by what is in them.
@@ -27,14 +26,15 @@ export const noCompression: Compression = {
 export function singleGroups(deps: CommitDeps, name: string): GroupCommit {
   let uploads = 0;
   return {
-    async submit({ topic, parts }) {
+    async submit({ topic, parts }, signal) {
+      signal.throwIfAborted();
       uploads += 1;
       const id = `${name}${uploads}.${[...Map.groupBy(parts, (part) => part.segment)].map(([segment, own]) => `${segment}=${messagesOf(own)}`).join('.')}`;
       const random = { ...deps.random, base36: () => id };
       const storeDeps: StoreDeps = { ...deps, random, store, spiller: { offer: () => {} } };
       const outcomes = new Map<Part, PartOutcome>();
       const progress = { uploaded: () => {}, settle: (part: Part, outcome: PartOutcome) => void outcomes.set(part, outcome) };
-      await storeGroup(storeDeps, { topic: topic.id, parts }, progress, NEVER_ABORTED);
+      await storeGroup(storeDeps, { topic: topic.id, parts }, progress, signal);
       return parts.map((part) => outcomes.get(part) ?? { outcome: 'again' });
     },
   };

@@ -8,8 +8,9 @@ import { placeSlices } from '../../../src/publish/place-slices.ts';
 import type { Placed } from '../../../src/publish/request.ts';
 import { cut, type Slice, wholeContent } from '../../../src/publish/slice.ts';
 import type { Process, ProcessState, Result } from '../engine/process.ts';
-import { type BrokerClock, brokerDeps, NEVER_ABORTED, SEGMENT, topicItem, WHOLE } from './broker.ts';
+import { type BrokerClock, brokerDeps, SEGMENT, topicItem, WHOLE } from './broker.ts';
 import { noCompression, singleGroups } from './groups.ts';
+import { asIndefinite } from './publisher.ts';
 
 const NO_HOLD = { share: () => {}, release: () => {} };
 const utf8 = new TextEncoder();
@@ -29,7 +30,7 @@ export type Request = BrokerClock & {
 
 /** A broker that brings plain messages into segments, and after a seal to the successors. */
 export function placer(request: Request, mayBegin?: Process['mayBegin']): Process {
-  return answering(request, mayBegin, (table) => {
+  return answering(request, mayBegin, (table, signal) => {
     const deps = brokerDeps(table, request, request.known);
     const place = { groups: singleGroups(deps, request.name), compression: noCompression };
     const placement = {
@@ -39,13 +40,13 @@ export function placer(request: Request, mayBegin?: Process['mayBegin']): Proces
       hold: NO_HOLD,
       movable: request.matchTail === undefined,
     };
-    return placeSlices(place, placement, NEVER_ABORTED);
+    return placeSlices(place, placement, signal);
   });
 }
 
 /** A broker that handles a request with an Idempotency-Key; all handlers of the same messages have the same key. */
 export function handler(request: Request, mayBegin?: Process['mayBegin']): Process {
-  return answering(request, mayBegin, (table) => {
+  return answering(request, mayBegin, (table, signal) => {
     const deps = brokerDeps(table, request, request.known);
     const place = { ...deps, groups: singleGroups(deps, request.name), compression: noCompression };
     const keyed = {
@@ -57,28 +58,31 @@ export function handler(request: Request, mayBegin?: Process['mayBegin']): Proce
       options: optionsOf(request),
       hold: NO_HOLD,
     };
-    return publishOnce(place, keyed, NEVER_ABORTED);
+    return publishOnce(place, keyed, signal);
   });
 }
 
 function answering(
   request: Request,
   mayBegin: Process['mayBegin'],
-  publish: (table: MetadataTable) => Promise<readonly (Placed | KelpError)[]>,
+  publish: (table: MetadataTable, signal: AbortSignal) => Promise<readonly (Placed | KelpError)[]>,
 ): Process {
   return {
     name: request.name,
     start: {},
     phases: [
-      async (table) => {
+      async (table, _state, signal) => {
         try {
-          return answered(request, await publish(table));
+          return answered(request, await publish(table, signal));
         } catch (error) {
-          if (error instanceof KelpError) return { results: request.messages.map(({ message }) => refusal(message, error)) };
-          throw error;
+          // The signal's own reason: nothing was sent.
+          const known = error === signal.reason ? new KelpError('unavailable', 'aborted', 'the caller left') : asIndefinite(error);
+          // What is thrown speaks of this handler alone, which has uploaded nothing: another one may store the message.
+          return { results: request.messages.map(({ message }) => ({ ...refusal(message, known), objects: [] })) };
         }
       },
     ],
+    mayFail: true,
     ...(mayBegin === undefined ? {} : { mayBegin }),
   };
 }

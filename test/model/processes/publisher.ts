@@ -5,7 +5,7 @@ import { commitBatch } from '../../../src/publish/commit-batch.ts';
 import type { CommitMember, CommitOutcome, CommitRequest, MemberOutcome } from '../../../src/publish/commit-outcome.ts';
 import type { ProducerStamp } from '../../../src/publish/request.ts';
 import type { Process, ProcessState, Result } from '../engine/process.ts';
-import { bucketsOf, type BrokerClock, brokerDeps, NEVER_ABORTED, objectRef, SEGMENT, TOPIC } from './broker.ts';
+import { bucketsOf, type BrokerClock, brokerDeps, objectRef, SEGMENT, TOPIC } from './broker.ts';
 
 /** One request of a group: a message (or several, in one batch). */
 export type Member = { readonly message: string; readonly count?: number; readonly producer?: ProducerStamp };
@@ -29,23 +29,28 @@ export function publisher(publication: Publication, mayBegin?: Process['mayBegin
     name: publication.name,
     start: {},
     phases: [
-      async (table) => {
+      async (table, _state, signal) => {
         const deps = brokerDeps(table, publication, publication.known);
-        const results = resultsOf(publication, await outcomeOf(commitBatch(deps, commitRequest(publication), NEVER_ABORTED)));
+        const results = resultsOf(publication, await outcomeOf(commitBatch(deps, commitRequest(publication), signal)));
         const gap = publication.finalGap === true ? results.find((result) => result.code === 'sequence-gap') : undefined;
         return { results, ...(gap === undefined ? {} : { faults: [`false-gap: ${gap.message} was sent after all before it were acked`] }) };
       },
     ],
+    mayFail: true,
     ...(mayBegin === undefined ? {} : { mayBegin }),
   };
 }
 
-/** What commitBatch throws is an outcome as well: its caller answers with it. */
+/** What commitBatch throws is an outcome as well: its caller answers with it, as store-group does. */
 export async function outcomeOf(committing: Promise<CommitOutcome>): Promise<CommitOutcome> {
-  return committing.catch((error: unknown) => {
-    if (error instanceof KelpError) return { outcome: 'failed', error };
-    throw error;
-  });
+  return committing.catch((error: unknown) => ({ outcome: 'failed', error: asIndefinite(error) }));
+}
+
+/** Only what KelpError says is known. An error of the code itself must not pass for one. */
+export function asIndefinite(error: unknown): KelpError {
+  if (error instanceof KelpError) return error;
+  if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) throw error;
+  return new KelpError('indefinite', 'indefinite', 'storing the messages failed', { cause: error });
 }
 
 export function commitRequest({ object, members, segment = SEGMENT, matchTail, recorded }: Publication): CommitRequest {

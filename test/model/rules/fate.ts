@@ -125,4 +125,26 @@ export const fateRules: readonly Rule[] = [
     search: 'sealedUnderfoot',
     faults: ['sealed-changed'],
   },
+  {
+    row: 'A8 applied',
+    without: 'a commit that was applied is remembered, though the way to its answer fails',
+    patches: [{ file: BATCH, from: 'attempts.inFlight = true;\n  const entry', to: 'const entry' }],
+    search: 'giveUpLine',
+    size: { spillers: 1, twice: false },
+    faults: ['refused-yet-stored'],
+  },
+  {
+    row: 'A8 abort',
+    without: 'a budget that ends with an attempt unanswered ends as unknown',
+    patches: [{ file: BATCH, from: 'if (inFlight) return new', to: 'if (false) return new' }],
+    search: 'giveUp',
+    faults: ['refused-yet-stored'],
+  },
+  {
+    row: 'floor',
+    without: 'an object behind the floor is uploaded anew under a new id only once its own is dead',
+    patches: [{ file: 'protocol/fate.ts', from: 'sent.object.minute < head.floor', to: "head.floor === ''" }],
+    search: 'floors',
+    faults: ['stored-twice'],
+  },
 ];

@@ -73,4 +73,18 @@ export const lineRules: readonly Rule[] = [
     search: 'evictionsBegun',
     faults: ['stored-twice', 'false-gap'],
   },
+  {
+    row: 'P2 epoch',
+    without: 'a line is demanded with its epoch',
+    patches: [without(COMMIT, "{ op: '=', path: ['p', producer, 'e'], value: line.epoch },")],
+    search: 'epochs',
+    faults: ['order'],
+  },
+  {
+    row: 'P2 fence',
+    without: 'an older epoch is fenced',
+    patches: [{ file: 'protocol/producer-line.ts', from: 'line !== undefined && request.epoch < line.epoch', to: 'false' }],
+    search: 'epochs',
+    faults: ['order'],
+  },
 ];

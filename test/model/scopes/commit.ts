@@ -5,11 +5,12 @@ import type { Item, Key } from '../../../src/ports/metadata-table.ts';
 import { pageOf } from '../../../src/protocol/spill.ts';
 import type { Scope } from '../engine/world.ts';
 import { committed, headItem, killed, openHead, SEGMENT, TOPIC } from '../processes/broker.ts';
+import { oneBroker } from '../processes/one-broker.ts';
 import { publisher } from '../processes/publisher.ts';
 import { reader } from '../processes/reader.ts';
 import { spiller } from '../processes/spiller.ts';
 
-type Faults = { readonly unanswered: number; readonly late: number; readonly throttled?: number };
+type Faults = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
 const content = (message: string) => [{ message, count: 1 }];
 
@@ -122,5 +123,24 @@ export function matchTail(
     ],
     budgets: size,
     objects: { oa: content('a'), ob: content('b'), oc: content('c'), x0: content('0'), x1: content('1'), x2: content('2') },
+  };
+}
+
+/** One instance with two groups in flight and its own spills, beside another broker. */
+export function groupsOfOneBroker(size: Faults & { readonly others: number; readonly spillers: number }): Scope {
+  const birth = openHead();
+  const clock = { instance: 'a', nowMs: 5 };
+  const groups = ['a', 'b'].map((message) => ({ ...clock, name: message, object: `o${message}`, members: [{ message }] }));
+  return {
+    items: [headItem(birth)],
+    processes: [
+      oneBroker('broker', clock, groups, [birth]),
+      ...['C']
+        .slice(0, size.others)
+        .map((name) => publisher({ name, instance: 'c', nowMs: 4, object: 'oc', members: [{ message: 'c' }], known: [birth] })),
+      ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
+    ],
+    budgets: size,
+    objects: { oa: content('a'), ob: content('b'), oc: content('c') },
   };
 }

@@ -10,7 +10,7 @@ import { spiller } from '../processes/spiller.ts';
 import { segmentId } from '../../../src/model/ids.ts';
 import { PARTITIONS } from '../../../src/model/limits.ts';
 
-type Faults = { readonly unanswered: number; readonly late: number; readonly throttled?: number };
+type Faults = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
 const content = (message: string) => ({ message, count: 1 });
 const batch = (producer: string, sequence: number, epoch = 0): Member => ({
@@ -92,6 +92,40 @@ export function evictions(
     },
     orders: [['p0', 'p1', 'p2']],
     withoutGaps: true,
+  };
+}
+
+/**
+ * A producer that was started again, with a newer epoch, while batches of the older one are on their way: none of those is
+ * stored behind one of the newer.
+ */
+export function epochs(size: Faults & { readonly others: number; readonly spillers: number }): Scope {
+  const birth = openHead();
+  const sent = [
+    { name: 'A', message: 'a', epoch: 0, sequence: 0 },
+    { name: 'B', message: 'b', epoch: 0, sequence: 1 },
+    { name: 'C', message: 'c', epoch: 1, sequence: 0 },
+  ];
+  return {
+    items: [headItem(birth)],
+    processes: [
+      ...sent.map(({ name, message, epoch, sequence }, index) =>
+        publisher({
+          name,
+          instance: message,
+          nowMs: 5 - index,
+          object: `o${message}`,
+          members: [{ message, producer: { producer: 'p', epoch, sequence } }],
+        }),
+      ),
+      ...['q']
+        .slice(0, size.others)
+        .map((name) => publisher({ name: name.toUpperCase(), instance: name, nowMs: 3, object: `o${name}`, members: [batch(name, 0)] })),
+      ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
+    ],
+    budgets: size,
+    objects: { oa: [content('a')], ob: [content('b')], oc: [content('c')], oq: [content('q0')] },
+    orders: [['a', 'b', 'c']],
   };
 }
 

@@ -1,14 +1,16 @@
+import { headKey } from '../../../src/format/item-key.ts';
 import { segmentId } from '../../../src/model/ids.ts';
 import { PARTITIONS } from '../../../src/model/limits.ts';
+import { isTransient } from '../../../src/state/ask-again.ts';
 import type { Process } from '../engine/process.ts';
 import type { Scope } from '../engine/world.ts';
-import { cidOf, headItem, newHead, openHead, SEGMENT } from '../processes/broker.ts';
+import { cidOf, headItem, newHead, NEVER_ABORTED, openHead, SEGMENT, TOPIC } from '../processes/broker.ts';
 import { handler, HIGH_KEY, LOW_KEY, placer } from '../processes/placer.ts';
 import { publisher } from '../processes/publisher.ts';
 import { sealer } from '../processes/sealer.ts';
 import { spiller } from '../processes/spiller.ts';
 
-type Faults = { readonly unanswered: number; readonly late: number; readonly throttled?: number };
+type Faults = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
 const HALF = PARTITIONS / 2;
 const LEFT = { segment: segmentId(1), lo: 0, hi: HALF - 1 };
@@ -19,8 +21,27 @@ const CHILDREN = [LEFT, RIGHT];
 const childItems = CHILDREN.map((range) => headItem(newHead(range.segment, { ...range, predecessors: [SEGMENT] }), range.segment));
 const sealers = (count: number): Process[] => Array.from({ length: count }, (_, index) => sealer(`sealer${index + 1}`, CHILDREN));
 
+/** What a sweeper does before it looks for garbage: from then on, objects of the first minute can't be committed. */
+const floorRaiser: Process = {
+  name: 'sweeper',
+  start: {},
+  phases: [
+    async (table, state) => {
+      const condition = [{ op: '<', path: ['f'], value: FLOOR }] as const;
+      const raise = { condition, changes: [{ op: 'set', path: ['f'], value: FLOOR }] } as const;
+      await table.update(headKey(TOPIC, SEGMENT), raise, NEVER_ABORTED).catch((error: unknown) => {
+        if (!isTransient(error)) throw error;
+      });
+      return state;
+    },
+  ],
+};
+const FLOOR = '00000001';
+
 /** A request whose segment is sealed on the way, by one or several who carry the change on; spillers work on the sealed head, too. */
-export function sealedUnderfoot(size: Faults & { readonly sealers: number; readonly spillers: number; readonly both: boolean }): Scope {
+export function sealedUnderfoot(
+  size: Faults & { readonly sealers: number; readonly spillers: number; readonly both: boolean; readonly floor?: boolean },
+): Scope {
   const birth = openHead();
   const messages = [{ message: 'a', key: LOW_KEY }, ...(size.both ? [{ message: 'b', key: HIGH_KEY }] : [])];
   return {
@@ -28,6 +49,7 @@ export function sealedUnderfoot(size: Faults & { readonly sealers: number; reado
     processes: [
       placer({ name: 'A', instance: 'a', nowMs: 5, messages, known: [birth] }),
       ...sealers(size.sealers),
+      ...(size.floor === true ? [floorRaiser] : []),
       ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
     ],
     budgets: size,
@@ -42,6 +64,7 @@ export function idempotent(
     readonly others: number;
     readonly sealers: number;
     readonly expected?: number;
+    readonly floor?: boolean;
   },
 ): Scope {
   const birth = openHead();
@@ -70,6 +93,7 @@ export function idempotent(
       ),
       ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
       ...sealers(size.sealers),
+      ...(size.floor === true ? [floorRaiser] : []),
     ],
     budgets: size,
     objects: { ox: [{ message: 'x', count: 1 }], oy: [{ message: 'y', count: 1 }] },

@@ -12,7 +12,7 @@ import { learner } from '../processes/learner.ts';
 import { publisher } from '../processes/publisher.ts';
 import { checkTopics } from './check-topics.ts';
 
-type Faults = { readonly unanswered: number; readonly late: number; readonly throttled?: number };
+type Faults = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
 const HALF = PARTITIONS / 2;
 const LEFT: SegmentRange = { segment: segmentId(0), lo: 0, hi: HALF - 1 };

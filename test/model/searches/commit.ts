@@ -1,0 +1,92 @@
+import type { Search } from './search.ts';
+
+// Commits of plain messages and of those that expect a tail; spills; readers of a segment.
+
+export const commitSearches: readonly Search[] = [
+  {
+    name: 'spillRace',
+    rows: 'A1, A2',
+    file: 'commit',
+    scope: 'spillRace',
+    small: { spillers: 2, rounds: 2, leftover: true, unanswered: 1, late: 1 },
+    large: [
+      { spillers: 3, rounds: 2, leftover: false, unanswered: 1, late: 2 },
+      { spillers: 3, rounds: 2, leftover: true, unanswered: 1, late: 2 },
+    ],
+    limits: { HEAD_ENTRIES_MAX: 4 },
+  },
+  {
+    name: 'publishAndSpill',
+    rows: 'A2, A4, W1, F27',
+    file: 'commit',
+    scope: 'publishAndSpill',
+    small: { publishers: 2, spillers: 1, rounds: 2, unanswered: 2, late: 2 },
+    large: [{ publishers: 3, spillers: 1, rounds: 2, unanswered: 2, late: 2 }],
+  },
+  {
+    name: 'publishFull',
+    rows: 'A4',
+    file: 'commit',
+    scope: 'publishAndSpill',
+    small: { publishers: 1, spillers: 1, rounds: 2, unanswered: 2, late: 2, full: true },
+    large: [{ publishers: 2, spillers: 2, rounds: 2, unanswered: 1, late: 2, full: true }],
+  },
+  {
+    name: 'groupsOfOneBroker',
+    rows: 'A2, A4, W1 (one instance)',
+    file: 'commit',
+    scope: 'groupsOfOneBroker',
+    small: { others: 1, spillers: 0, unanswered: 1, late: 1 },
+    large: [{ others: 1, spillers: 0, unanswered: 2, late: 2, failures: 1, aborts: 1 }],
+    limits: { HEAD_ENTRIES_SPILL: 1 },
+  },
+  {
+    name: 'sameClock',
+    rows: 'A3',
+    file: 'commit',
+    scope: 'publishAndSpill',
+    small: { publishers: 2, spillers: 1, rounds: 1, unanswered: 2, late: 2, sameClock: true },
+    large: [{ publishers: 3, spillers: 1, rounds: 2, unanswered: 2, late: 2, sameClock: true }],
+  },
+  {
+    name: 'readAndSpill',
+    rows: 'A4 (readers)',
+    file: 'commit',
+    scope: 'readAndSpill',
+    small: { readers: 1, rounds: 2, messagesMax: 5, unanswered: 0, late: 1 },
+    large: [{ readers: 2, rounds: 2, messagesMax: 1, unanswered: 1, late: 1 }],
+    limits: { HEAD_ENTRIES_MAX: 4 },
+  },
+  {
+    name: 'matchTail',
+    rows: 'A8, K1',
+    file: 'commit',
+    scope: 'matchTail',
+    small: { others: 1, spillers: 1, rounds: 1, expected: 1, before: 0, unanswered: 2, late: 2 },
+    large: [{ others: 2, spillers: 2, rounds: 1, expected: 1, before: 0, unanswered: 2, late: 2 }],
+  },
+  {
+    name: 'matchTailFull',
+    rows: 'A8, K1, on a full head',
+    file: 'commit',
+    scope: 'matchTail',
+    small: { others: 1, spillers: 0, rounds: 0, expected: 3, before: 2, unanswered: 1, late: 1 },
+    large: [{ others: 2, spillers: 1, rounds: 1, expected: 3, before: 2, unanswered: 1, late: 2 }],
+  },
+  {
+    name: 'giveUp',
+    rows: 'A8: throttled writes, failed reads, callers that leave',
+    file: 'commit',
+    scope: 'publishAndSpill',
+    small: { publishers: 2, spillers: 1, rounds: 2, unanswered: 1, late: 1, failures: 2, aborts: 1 },
+    large: [{ publishers: 2, spillers: 2, rounds: 2, unanswered: 1, late: 2, failures: 3, aborts: 1 }],
+  },
+  {
+    name: 'giveUpTail',
+    rows: 'A8, K1',
+    file: 'commit',
+    scope: 'matchTail',
+    small: { others: 1, spillers: 1, rounds: 1, expected: 1, before: 0, unanswered: 1, late: 1, failures: 2, aborts: 1 },
+    large: [{ others: 1, spillers: 1, rounds: 1, expected: 3, before: 2, unanswered: 1, late: 2, failures: 3, aborts: 1 }],
+  },
+];

@@ -1,0 +1,38 @@
+import type { Search } from './search.ts';
+
+// Topology changes.
+
+export const topicsSearches: readonly Search[] = [
+  {
+    name: 'changes',
+    rows: 'T1, T2',
+    file: 'topics',
+    scope: 'changes',
+    small: { carriers: 0, publishers: 0, unanswered: 1, late: 1 },
+    large: [{ carriers: 1, publishers: 1, unanswered: 1, late: 1 }],
+  },
+  {
+    name: 'childOpens',
+    rows: 'T3',
+    file: 'topics',
+    scope: 'childOpens',
+    small: { parents: 2, carriers: 0, unanswered: 1, late: 1 },
+    large: [{ parents: 2, carriers: 1, unanswered: 1, late: 1 }],
+  },
+  {
+    name: 'deletion',
+    rows: 'T4',
+    file: 'topics',
+    scope: 'deletion',
+    small: { carriers: 1, deleters: 1, unanswered: 0, late: 1 },
+    large: [{ carriers: 2, deleters: 1, unanswered: 1, late: 1 }],
+  },
+  {
+    name: 'creation',
+    rows: 'creation (F30)',
+    file: 'topics',
+    scope: 'creation',
+    small: { creators: 2, deleters: 0, unanswered: 1, late: 1 },
+    large: [{ creators: 2, deleters: 1, unanswered: 1, late: 1 }],
+  },
+];
