@@ -9,7 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A skipped or an empty test is not a passed one.
     allowOnly: false,
-    expect: { requireAssertions: true },
+    expect: { requireAssertions: true, poll: { timeout: 10_000 } },
     passWithNoTests: false,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'json-summary'] },
     projects: [

@@ -21,7 +21,12 @@ export type BrokerOptions = {
 export async function startBroker({ configuration, environment, children, signal }: BrokerOptions): Promise<Broker> {
   const url = `http://${reachable(configuration.host)}:${configuration.port}`;
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => /^(KELP|AWS|NODE|OTEL)_/.test(name)));
-  const child = await children.start({ name: 'broker', file: process.execPath, args: [`--max-semi-space-size=${YOUNG_GENERATION_MAX}`, ENTRY], env });
+  const child = await children.start({
+    name: 'broker',
+    file: process.execPath,
+    args: [`--max-semi-space-size=${YOUNG_GENERATION_MAX}`, ENTRY],
+    env,
+  });
   await untilReady({ what: 'the broker', waitMs: READY_MS, signal, child }, async (attempt) => {
     const answer = await fetch(`${url}/readyz`, { signal: attempt });
     if (!answer.ok) throw new Error(`readyz: ${answer.status} ${await answer.text()}`);

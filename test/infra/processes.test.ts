@@ -59,7 +59,8 @@ describe('a child', () => {
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [chunk] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(chunk.toString());
-    expect(alive(pid)).toBe(true);
+    // Only now has the program that binds it to its parent done so, and become this one.
+    await expect.poll(() => readFileSync(`/proc/${pid}/comm`, 'utf8')).toBe('sleep\n');
     parent.kill('SIGKILL');
     await expect.poll(() => alive(pid)).toBe(false);
   });
