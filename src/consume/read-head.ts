@@ -13,9 +13,7 @@ export async function freshHead(deps: HeadDeps, topic: Topic, segment: SegmentId
   }
   const head = await deps.heads.read(topic.id, segment, signal);
   if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
-  // A read that was overtaken by a commit of this instance, or by one that a table sent to a stale copy: no tail goes back.
-  const known = deps.heads.known(topic.id, segment);
-  return ofLiving(known !== undefined && known.tail > head.tail ? known : head);
+  return ofLiving(head);
 }
 
 /** The head that shows this offset: one seen lately, if the offset lies below its tail, since what it says of it is for ever. */

@@ -40,6 +40,30 @@ describe('index pages', () => {
     );
   });
 
+  test('what was used longest ago is not kept beyond the bound', async () => {
+    const log = createLog();
+    const segments = [];
+    for (let n = 0; n < 4; n += 1) {
+      const segment = await log.make({ lo: n, hi: n });
+      await log.write(segment, 'a');
+      await log.spill(segment);
+      segments.push(await log.head(segment));
+    }
+    let queries = 0;
+    const pages = createIndexPages({ ...log.table, query: (...query) => ((queries += 1), log.table.query(...query)) }, 3);
+    const asked: number[] = [];
+    for (const n of [0, 1, 2, 0, 2, 3, 2, 3, 0]) {
+      queries = 0;
+      const head = segments[n];
+      if (head !== undefined) await pages.from(head, 0, calm());
+      asked.push(queries);
+    }
+    expect(asked).toEqual([1, 1, 1, 0, 0, 1, 0, 0, 0]);
+    queries = 0;
+    for (const head of segments) await pages.from(head, 0, calm());
+    expect(queries).toBeGreaterThan(0);
+  });
+
   test('a reader who goes on, and one who begins again, ask the table little', async () => {
     const log = createLog();
     const segment = await log.make(ALL);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { SegmentId, TopicId } from '../../src/model/ids.ts';
 import { KelpError } from '../../src/model/errors.ts';
-import { TAIL_POLL_MS_MAX } from '../../src/model/limits.ts';
-import { createLog, createTopic, drain, EVERYTHING, type Log, message, readTopic, values } from './fixture.ts';
+import { READ_GAP_BYTES_MAX, TAIL_POLL_MS_MAX } from '../../src/model/limits.ts';
+import { calm, createLog, createTopic, drain, EVERYTHING, type Log, message, readTopic, values } from './fixture.ts';
 
 const ALL = { lo: 0, hi: 65_535 };
 const halves = [
@@ -83,6 +83,25 @@ describe('many segments', () => {
     const { read } = await drain(log, 'earliest', EVERYTHING, consumer);
     expect(read).toHaveLength(8);
     expect(gets).toBe(1);
+  });
+
+  test('a gap between runs of one object is read over by a reader of the topic, and not by one of a segment', async () => {
+    const log = createLog();
+    const [left, right] = await many(log, 2);
+    if (left === undefined || right === undefined) throw new Error('no segment');
+    const wide = message('x'.repeat(READ_GAP_BYTES_MAX + 1));
+    await log.append(
+      { segment: left, batches: [[message('a')], [wide], [message('b')]], skip: [1] },
+      { segment: right, batches: [[message('c')]] },
+    );
+    let gets = 0;
+    const store = { ...log.store, getRange: (...get: Parameters<typeof log.store.getRange>) => ((gets += 1), log.store.getRange(...get)) };
+    const { read } = await drain(log, 'earliest', EVERYTHING, log.instance({ store }).consumer);
+    expect(read).toHaveLength(3);
+    expect(gets).toBe(1);
+    gets = 0;
+    await log.instance({ store }).consumer.readSegment(log.topic, { segment: left, from: 'earliest', ...EVERYTHING }, calm());
+    expect(gets).toBe(2);
   });
 
   test('"nothing" is answered only after every segment was asked', async () => {
