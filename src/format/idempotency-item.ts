@@ -1,5 +1,5 @@
 import type { CommitId } from '../model/ids.ts';
-import type { SegmentRange } from '../model/topic.ts';
+import type { Range, SegmentRange } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
 import { asItem, checkVersion, integerField, listField, stringField } from './item-fields.ts';
 import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
@@ -9,7 +9,10 @@ const SECOND_MS = 1_000;
 
 /** One segment's part of a request: the one attempt that may land, and where it did. */
 export type RecordedPart = {
+  /** The segment, and all of its range. */
   readonly range: SegmentRange;
+  /** Which of the request's messages are in this part; no two parts share any, though after a merge they may share a segment. */
+  readonly partitions: Range;
   readonly cid: CommitId;
   /** The segment's tail before the first send under this id. */
   readonly tail: number;
@@ -43,6 +46,8 @@ export function encodeIdempotency(record: IdempotencyRecord): Item {
 function encodePart(part: RecordedPart): Item {
   return {
     ...encodeSegmentRange(part.range),
+    from: part.partitions.lo,
+    to: part.partitions.hi,
     i: part.cid,
     tail: part.tail,
     ...(part.offset === undefined ? {} : { offset: part.offset }),
@@ -65,6 +70,7 @@ function decodePart(value: Value): RecordedPart {
   const item = asItem(value, 'parts');
   return {
     range: decodeSegmentRange(item),
+    partitions: { lo: integerField(item, 'from'), hi: integerField(item, 'to') },
     cid: stringField(item, 'i') as CommitId,
     tail: integerField(item, 'tail'),
     ...(item['offset'] === undefined ? {} : { offset: integerField(item, 'offset') }),

@@ -78,12 +78,13 @@ type Recorded = { readonly slice: Slice; readonly part: RecordedPart };
 
 /** Parts stand in the order of their first message, ranges to cut by in that of their partitions. */
 function withSlices(request: KeyedRequest, parts: readonly RecordedPart[]): Recorded[] {
-  const ranges = parts.map((part) => part.range).toSorted((a, b) => a.lo - b.lo);
-  const slices = new Map(cut(request.whole, ranges).map((slice) => [slice.range.segment, slice]));
+  const ranges = new Map(parts.map((part) => [part, { segment: part.range.segment, ...part.partitions }]));
+  const sorted = [...ranges.values()].toSorted((a, b) => a.lo - b.lo);
+  const slices = new Map(cut(request.whole, sorted).map((slice) => [slice.range, slice]));
   return parts.map((part) => {
-    const slice = slices.get(part.range.segment);
+    const slice = slices.get(ranges.get(part) ?? part.range);
     if (slice === undefined) throw new Error(`nothing of the request is for segment ${part.range.segment}`);
-    return { slice, part };
+    return { slice: { ...slice, range: part.range }, part };
   });
 }
 
@@ -143,11 +144,16 @@ async function settle(
     case 'sealed':
       if (outcome.deleted) return [fail(progress, sent, new KelpError('not-found', 'topic-not-found', 'the topic was deleted'))];
       if (!isMovable(progress.request, outcome.successors)) return [fail(progress, sent, segmentSealed(slice, outcome.successors))];
-      return Promise.all(cut(slice, outcome.successors).map(({ range }) => newAttempt(deps, topic, range, signal)));
+      return Promise.all(
+        cut(slice, outcome.successors).map(({ range }) => {
+          const partitions = { lo: Math.max(range.lo, part.partitions.lo), hi: Math.min(range.hi, part.partitions.hi) };
+          return newAttempt(deps, topic, { range, partitions }, signal);
+        }),
+      );
     case 'duplicate':
       throw new Error('a request with an Idempotency-Key has no producer');
     default:
-      return [await newAttempt(deps, topic, part.range, signal)];
+      return [await newAttempt(deps, topic, part, signal)];
   }
 }
 

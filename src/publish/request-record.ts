@@ -16,7 +16,7 @@ export async function openRecord(
   signal: AbortSignal,
 ): Promise<IdempotencyRecord> {
   const { requestHash, topic, ranges } = request;
-  const parts = await Promise.all(ranges.map((range) => newAttempt(deps, topic, range, signal)));
+  const parts = await Promise.all(ranges.map((range) => newAttempt(deps, topic, { range, partitions: range }, signal)));
   const fresh: IdempotencyRecord = { requestHash, version: 1, parts, expiresMs: deps.clock.nowMs() + IDEMPOTENCY_MS };
   const found = await putRecord(deps, { key, record: fresh, condition: [{ op: 'missing', path: ['hash'] }] }, signal);
   if (found === undefined) return fresh;
@@ -53,8 +53,14 @@ function sameRequest(found: IdempotencyRecord, requestHash: string): Idempotency
 }
 
 /** W1: with the tail as it is before anybody sends under the new id. */
-export async function newAttempt(deps: RecordDeps, topic: Topic, range: SegmentRange, signal: AbortSignal): Promise<RecordedPart> {
+export async function newAttempt(
+  deps: RecordDeps,
+  topic: Topic,
+  { range, partitions }: Pick<RecordedPart, 'range' | 'partitions'>,
+  signal: AbortSignal,
+): Promise<RecordedPart> {
   const head = deps.heads.known(topic.id, range.segment) ?? (await deps.heads.read(topic.id, range.segment, signal));
   if (head === undefined) throw new KelpError('not-found', 'topic-not-found', 'the topic was deleted');
-  return { range, cid: deps.commitIds.mint(head.guard), tail: head.tail };
+  const { lo, hi } = partitions;
+  return { range, partitions: { lo, hi }, cid: deps.commitIds.mint(head.guard), tail: head.tail };
 }

@@ -6,7 +6,7 @@ import { decodeName, encodeName } from '../../src/format/name-item.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment-item.ts';
 import type { TopicId } from '../../src/model/ids.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
-import { arbitraryCommitId, arbitrarySegment, arbitrarySegmentRange } from './arbitrary-head.ts';
+import { arbitraryCommitId, arbitraryRange, arbitrarySegment, arbitrarySegmentRange } from './arbitrary-head.ts';
 import { arbitraryId } from './arbitrary-id.ts';
 import { undetected } from './damage.ts';
 
@@ -31,6 +31,7 @@ const deletion = fc.record({
 const part = fc
   .record({
     range: arbitrarySegmentRange,
+    partitions: arbitraryRange,
     cid: arbitraryCommitId,
     tail: fc.maxSafeNat(),
     offset: optional(fc.maxSafeNat()),

@@ -6,7 +6,7 @@ import { IDEMPOTENCY_MS } from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
 import { readTopicLog, readValues } from '../simulation/read-log.ts';
-import { replaceSegment } from '../simulation/replace-segment.ts';
+import { replaceSegment, replaceSegments } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
 import { faultyTable, throttled } from '../simulation/world-faults.ts';
 import { interceptTable } from '../simulation/intercept.ts';
@@ -162,6 +162,25 @@ describe('a seal in between', () => {
     expect(await sent(on, keyed(MIXED, 'k'))).toEqual(['s0000002:0', 's0000001:0', 's0000002:1']);
     expect(await sent(on, keyed(MIXED, 'k'))).toEqual(['s0000002:0 again', 's0000001:0 again', 's0000002:1 again']);
     expect((await readTopicLog(on.world, on.topic.id)).map(({ messages }) => messages.length)).toEqual([0, 1, 2]);
+  });
+
+  test('of several segments moves what has not landed into the one that they become, each message once', async () => {
+    for (const landed of [[], ['s0000000'], ['s0000001']]) {
+      const on = await bench(2);
+      const table = interceptTable(on.world.table, (call, make) => {
+        const isHeld = call.name === 'update head' && call.op === 'update' && !landed.some((segment) => call.key.pk.endsWith(segment));
+        return isHeld ? new Promise(() => undefined) : make();
+      });
+      void on.world.broker({ table }).publisher.publish(on.topic, keyed(MIXED, 'k'), on.world.signal);
+      await on.world.clock.advance(100);
+      await replaceSegments(on.world, on.topic, { parents: [segmentId(0), segmentId(1)], children: 1 });
+      const first = await sent(on, keyed(MIXED, 'k'));
+      expect(await sent(on, keyed(MIXED, 'k'))).toEqual(first.map((one) => `${one.replace(' again', '')} again`));
+      const logs = await readTopicLog(on.world, on.topic.id);
+      const where = new Map(logs.flatMap(({ messages }) => messages.map(({ segment, offset, value }) => [value, `${segment}:${offset}`])));
+      expect(first.map((one) => one.replace(' again', ''))).toEqual(MIXED.map(([, value]) => where.get(value)));
+      expect(logs.flatMap(({ messages }) => messages)).toHaveLength(3);
+    }
   });
 
   test('after it has landed leaves it where it is', async () => {

@@ -7,32 +7,42 @@ import { carryOn } from '../../src/topology/carry-on.ts';
 import type { TestWorld } from './test-broker.ts';
 
 /**
- * Seals a segment and opens `children` in its place, by the steps of a topology change: what a split does. Answers the topic
- * as it is then.
+ * Seals neighbouring segments and opens `children` in their place, by the steps of a topology change: what a split or a merge
+ * does. Answers the topic as it is then.
  */
-export async function replaceSegment(
+export async function replaceSegments(
   world: TestWorld,
   topic: Topic,
-  { segment, children }: { readonly segment: SegmentId; readonly children: number },
+  { parents, children }: { readonly parents: readonly SegmentId[]; readonly children: number },
 ): Promise<Topic> {
   const deps = { table: world.table, heads: createHeads(world.table), clock: world.clock, random: world.random.fork('leader') };
   const current = await carryOn(deps, topic.id, world.signal);
-  const range = current.open.find((open) => open.segment === segment);
-  if (range === undefined) throw new Error(`segment ${segment} is not open`);
-  const width = range.hi - range.lo + 1;
+  const ranges = current.open.filter((open) => parents.includes(open.segment));
+  if (ranges.length !== parents.length) throw new Error(`not all of ${parents.join()} are open`);
+  const lo = ranges[0]?.lo ?? 0;
+  const width = (ranges.at(-1)?.hi ?? 0) - lo + 1;
   const change: TopologyChange = {
     id: `c${deps.random.base36(16)}`,
     // Kinds of changes that have parents and children come with splits; the steps are the same.
     kind: 'create',
-    parents: [segment],
+    parents,
     children: Array.from({ length: children }, (_, n) => ({
       segment: segmentId(current.nextSegment + n),
-      lo: range.lo + Math.floor((n * width) / children),
-      hi: range.lo + Math.floor(((n + 1) * width) / children) - 1,
+      lo: lo + Math.floor((n * width) / children),
+      hi: lo + Math.floor(((n + 1) * width) / children) - 1,
     })),
   };
   const intended = await intend(deps, current, change, world.signal);
   if (intended === undefined) throw new Error('the topic changed meanwhile');
   await world.run(applyChange(deps, intended, change, world.signal));
   return readTopic(deps, topic.id, world.signal);
+}
+
+/** As {@link replaceSegments}, of one segment. */
+export function replaceSegment(
+  world: TestWorld,
+  topic: Topic,
+  { segment, children }: { readonly segment: SegmentId; readonly children: number },
+): Promise<Topic> {
+  return replaceSegments(world, topic, { parents: [segment], children });
 }

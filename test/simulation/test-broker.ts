@@ -1,7 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
+import { wrapStore, wrapTable } from '../../src/adapters/wrap/stores.ts';
+import { createConsumer } from '../../src/consume/create-consumer.ts';
+import type { Consumer } from '../../src/consume/page.ts';
+import type { Authenticator } from '../../src/ports/authenticator.ts';
 import type { Background } from '../../src/ports/background.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Compression } from '../../src/ports/compression.ts';
@@ -44,26 +48,38 @@ export type BrokerDeps = {
 export type TestBroker = {
   readonly topics: Topics;
   readonly publisher: Publisher;
+  readonly consumer: Consumer;
   readonly heads: Heads;
   readonly notes: Notes;
   readonly deps: BrokerDeps;
 };
 
-export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & { readonly queueBytesMax?: number };
+export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & {
+  readonly queueBytesMax?: number;
+  /** As a real broker has its stores: attempts bounded, reads asked again. Without, a test sees each call once. */
+  readonly wrapped?: boolean;
+};
 
-/** Compression would go to other threads, whose order no seed decides. */
+// Compression and signatures would go to other threads, whose order no seed decides.
 const compression = createCompression({ codec: 'none' });
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const authenticator: Authenticator = {
+  tag: async (bytes) => createHmac('sha256', 'test').update(bytes).digest(),
+  verify: async (bytes, tag) => createHmac('sha256', 'test').update(bytes).digest().equals(tag),
+};
 
 export function createTestBroker(options: BrokerOptions): TestBroker {
-  const { table, store, clock, random, queueBytesMax } = options;
+  const { clock, random, queueBytesMax, wrapped = false } = options;
   const { telemetry, background, notes } = createNotes(clock);
+  const table = wrapped ? wrapTable(options.table, { clock, random, telemetry }) : options.table;
+  const store = wrapped ? wrapStore(options.store, { clock, random, telemetry }) : options.store;
   const heads = createHeads(table);
   const commitIds = createCommitIds({ clock, random });
   const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, sha256 };
   return {
     topics: createTopics(deps),
     publisher: createPublisher({ ...deps, ...(queueBytesMax === undefined ? {} : { queueBytesMax }) }),
+    consumer: createConsumer({ ...deps, authenticator }),
     heads,
     notes,
     deps,

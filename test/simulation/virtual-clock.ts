@@ -69,7 +69,7 @@ export function createVirtualClock(startMs: number = START_MS): VirtualClock {
   }
 
   const clock: VirtualClock = {
-    nowMs: () => startMs + elapsedMs,
+    nowMs: () => startMs + Math.floor(elapsedMs),
     monotonicMs: () => elapsedMs,
     sleep,
     deadline,

@@ -1,0 +1,52 @@
+import { KelpError } from '../../src/model/errors.ts';
+import { segmentId } from '../../src/model/ids.ts';
+import type { SegmentRange, Topic, TopologyChange } from '../../src/model/topic.ts';
+import { applyChange, intend } from '../../src/topology/apply-change.ts';
+import { carryOn } from '../../src/topology/carry-on.ts';
+import { ask, type Client } from './log-writers.ts';
+
+const PAUSE_MS_MAX = 4_000;
+const SEGMENTS_MAX = 6;
+
+/** Splits and merges segments now and then, from whatever broker; those that die on the way leave it to others. */
+export async function topologyChanger(client: Client): Promise<number> {
+  const { run, random } = client;
+  let changes = 0;
+  while (!run.isOver()) {
+    await run.world.clock.sleep(random.integer(PAUSE_MS_MAX), run.world.signal);
+    try {
+      const changed = await ask(client, async ({ broker }, signal) => {
+        const { id } = await broker.topics.resolve(run.topicName, { fresh: true }, signal);
+        const topic = await carryOn(broker.deps, id, signal);
+        const change = chooseChange(client, topic);
+        const intended = change === undefined ? undefined : await intend(broker.deps, topic, change, signal);
+        if (change === undefined || intended === undefined) return false;
+        await applyChange(broker.deps, intended, change, signal);
+        return true;
+      });
+      if (changed === true) changes += 1;
+    } catch (error) {
+      const isTimeout = error instanceof DOMException && error.name === 'TimeoutError';
+      if (!isTimeout && !(error instanceof KelpError && ['throttled', 'unavailable', 'indefinite', 'conflict'].includes(error.kind)))
+        throw error;
+    }
+  }
+  return changes;
+}
+
+function chooseChange({ random }: Client, topic: Topic): TopologyChange | undefined {
+  const index = random.integer(topic.open.length);
+  const [first, second] = [topic.open[index], topic.open[index + 1]];
+  if (first === undefined) return undefined;
+  const isMerge = second !== undefined && (topic.open.length >= SEGMENTS_MAX || random.chance(0.4));
+  const parents = isMerge ? [first, second] : [first];
+  const id = `c${random.base36(16)}`;
+  return { id, kind: 'create', parents: parents.map(({ segment }) => segment), children: childrenOf(topic, parents, isMerge ? 1 : 2) };
+}
+
+function childrenOf(topic: Topic, parents: readonly SegmentRange[], count: number): SegmentRange[] {
+  const lo = parents[0]?.lo ?? 0;
+  const hi = parents.at(-1)?.hi ?? 0;
+  const cut = (n: number): number => lo + Math.floor((n * (hi - lo + 1)) / count);
+  return Array.from({ length: count }, (_, n) => ({ segment: segmentId(topic.nextSegment + n), lo: cut(n), hi: cut(n + 1) - 1 }));
+}
