@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkHistory } from '../checkers/check-history.ts';
 import { tiles } from '../topology/tiles.ts';
-import { type SimulationOptions, simulateLog } from './simulate-log.ts';
+import { type Simulated, type SimulationOptions, simulateLog } from './simulate-log.ts';
 
 // More seeds, from another one on: KELP_SIMULATION_SEEDS=1000 KELP_SIMULATION_FROM=21 npx vitest run test/simulation/log.test.ts
 const SEEDS = Number(process.env['KELP_SIMULATION_SEEDS'] ?? 20);
@@ -46,18 +46,18 @@ describe('simulated log', () => {
   });
 
   test('what it stands for happens: answers of all kinds, crashes, changes of topology, faults', async () => {
-    const runs = [await simulateLog(1, OPTIONS), await simulateLog(2, OPTIONS)];
+    const runs: Simulated[] = [];
+    for (const seed of [1, 2, 3, 4]) runs.push(await simulateLog(seed, OPTIONS));
     const outcomes = Object.groupBy(
       runs.flatMap(({ history }) => history.publishes),
       ({ outcome }) => outcome,
     );
-    expect(outcomes.acked?.length).toBeGreaterThan(150);
+    expect(outcomes.acked?.length).toBeGreaterThan(300);
     expect(outcomes.unknown?.length).toBeGreaterThan(5);
     expect(outcomes.refused?.length).toBeGreaterThan(5);
-    for (const { crashes, changes, faults } of runs) {
-      expect(crashes).toBeGreaterThan(1);
-      expect(changes).toBeGreaterThan(1);
-      expect(faults).toBeGreaterThan(100);
-    }
+    const total = (count: (run: Simulated) => number): number => runs.reduce((sum, run) => sum + count(run), 0);
+    expect(total(({ crashes }) => crashes)).toBeGreaterThan(5);
+    expect(total(({ changes }) => changes)).toBeGreaterThan(5);
+    expect(total(({ faults }) => faults)).toBeGreaterThan(500);
   });
 });

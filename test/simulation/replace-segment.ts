@@ -1,17 +1,21 @@
 import { createHeads } from '../../src/state/heads.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import { segmentId } from '../../src/model/ids.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Topic, TopologyChange } from '../../src/model/topic.ts';
 import { applyChange, intend, readTopic } from '../../src/topology/apply-change.ts';
 import { carryOn } from '../../src/topology/carry-on.ts';
 import type { TestWorld } from './test-broker.ts';
+
+/** What a change needs of a world, real or simulated. */
+export type ChangeWorld = Pick<TestWorld, 'table' | 'random' | 'signal' | 'run'> & { readonly clock: Clock };
 
 /**
  * Seals neighbouring segments and opens `children` in their place, by the steps of a topology change: what a split or a merge
  * does. Answers the topic as it is then.
  */
 export async function replaceSegments(
-  world: TestWorld,
+  world: ChangeWorld,
   topic: Topic,
   { parents, children }: { readonly parents: readonly SegmentId[]; readonly children: number },
 ): Promise<Topic> {
@@ -40,7 +44,7 @@ export async function replaceSegments(
 
 /** As {@link replaceSegments}, of one segment. */
 export function replaceSegment(
-  world: TestWorld,
+  world: ChangeWorld,
   topic: Topic,
   { segment, children }: { readonly segment: SegmentId; readonly children: number },
 ): Promise<Topic> {
