@@ -33,3 +33,20 @@ export function answer(body: string | Bytes, type: string, headers: Readonly<Rec
     headers: { 'content-type': type, 'cache-control': NO_STORE, ...NO_SNIFF, ...headers },
   });
 }
+
+/** A body in several pieces, which are sent as they are. */
+export function answerPieces(pieces: readonly Bytes[], type: string, headers: Readonly<Record<string, string>> = {}): Response {
+  const [only] = pieces;
+  if (only === undefined || pieces.length === 1) return answer(only ?? new Uint8Array(0), type, headers);
+  const body = new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      controller.close();
+    },
+  });
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return new Response(body, {
+    status: 200,
+    headers: { 'content-type': type, 'content-length': String(length), 'cache-control': NO_STORE, ...NO_SNIFF, ...headers },
+  });
+}

@@ -1,9 +1,9 @@
 import type { Consumer, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
 import type { SegmentId } from '../model/ids.ts';
-import { answer, JSON_TYPE } from './answer.ts';
+import { answer, answerPieces, JSON_TYPE } from './answer.ts';
 import type { Call, Handler } from './call.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, SSE_MEDIA } from './media-type.ts';
-import { joinBatches } from './batch-bytes.ts';
+import { batchPieces } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf, successorsText } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
 import { readBoundsOf, readFromOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
@@ -51,7 +51,7 @@ async function pageAnswer(
   const cache = how.isHistory ? HISTORY : {};
   if (format === BATCH_MEDIA) {
     const offset = page.slices[0]?.from ?? page.nextOffset;
-    return answer(joinBatches(page.slices), BATCH_MEDIA, { ...cache, ...headersOf(page), 'kelp-offset': String(offset) });
+    return answerPieces(batchPieces(page.slices), BATCH_MEDIA, { ...cache, ...headersOf(page), 'kelp-offset': String(offset) });
   }
   const messages = await messagesOf(consumer, page.slices, false);
   if (format === NDJSON_MEDIA) return answer(linesPage(messages), NDJSON_MEDIA, { ...cache, ...headersOf(page) });

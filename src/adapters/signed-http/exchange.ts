@@ -80,16 +80,28 @@ function sendBody(request: ClientRequest, body: readonly Bytes[]): void {
 
 type Collecting = { readonly bytesMax: number; readonly fail: (cause: unknown) => void };
 
+/**
+ * Where the length is known, pieces are copied as they come into the bytes that are handed on: pieces that are kept to the
+ * end hold twice the memory, and cost the collector that finds them.
+ */
 function collect(response: IncomingMessage, { bytesMax, fail }: Collecting, done: (body: Bytes) => void): void {
+  const length = Number(response.headers['content-length']);
+  const known = Number.isSafeInteger(length) && length <= bytesMax ? new Uint8Array(length) : undefined;
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on('error', fail);
   response.on('data', (chunk: Buffer) => {
+    const at = bytes;
     bytes += chunk.length;
-    if (bytes <= bytesMax) chunks.push(chunk);
-    else fail(new Error(`the answer is longer than ${bytesMax} bytes`));
+    if (bytes > (known?.length ?? bytesMax)) fail(new Error(`the answer is longer than ${known?.length ?? bytesMax} bytes`));
+    else if (known === undefined) chunks.push(chunk);
+    else known.set(chunk, at);
   });
-  response.once('end', () => done(joined(chunks, bytes)));
+  response.once('end', () => {
+    if (known === undefined) done(joined(chunks, bytes));
+    else if (bytes === known.length) done(known);
+    else fail(new Error(`the answer ended after ${bytes} of ${known.length} bytes`));
+  });
 }
 
 /** A plain array: nobody outside should come to rely on more. */
