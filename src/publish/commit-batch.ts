@@ -100,7 +100,8 @@ async function write(
     deps.heads.offer(attempts.head);
     return result.applied;
   } catch (error) {
-    if (error instanceof KelpError && error.kind === 'indefinite') attempts.inFlight = true;
+    // Of an error that is none of the port's, nobody knows what it means.
+    if (!(error instanceof KelpError) || error.kind === 'indefinite') attempts.inFlight = true;
     throw error;
   }
 }

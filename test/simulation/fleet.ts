@@ -1,3 +1,4 @@
+import { KelpError } from '../../src/model/errors.ts';
 import { createFaultyStore } from '../faults/faulty-store.ts';
 import { createFaultyTable, untilAborted } from '../faults/faulty-table.ts';
 import { type FaultMix, randomStoreFaults, randomTableFaults } from '../faults/random-faults.ts';
@@ -121,14 +122,18 @@ const jump = (random: SeededRandom, msMax: number): number => Math.round((random
 /** A call takes its way to the store and back; who gives up on the way does not call it back. */
 function travelling({ clock, random }: { readonly clock: TestWorld['clock']; readonly random: SeededRandom }) {
   const forEver = new AbortController().signal;
-  return async <R>(_call: TableCall | StoreCall, make: Make<R>, signal: AbortSignal): Promise<R> => {
+  return async <R>(call: TableCall | StoreCall, make: Make<R>, signal: AbortSignal): Promise<R> => {
     const go = async (): Promise<R> => {
       await clock.sleep(random.integer(TRAVEL_MS_MAX), forEver);
       const result = await make('detached');
       await clock.sleep(random.integer(TRAVEL_MS_MAX), forEver);
       return result;
     };
-    return Promise.race([go(), untilAborted(signal)]);
+    return Promise.race([go(), untilAborted(signal)]).catch((error: unknown) => {
+      // As the port says: a write that was sent is indefinite.
+      const isWrite = 'name' in call && (call.op === 'put' || call.op === 'update' || call.op === 'delete');
+      throw isWrite && signal.aborted ? new KelpError('indefinite', 'table-indefinite', 'given up', { cause: error }) : error;
+    });
   };
 }
 
