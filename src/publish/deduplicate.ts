@@ -189,9 +189,12 @@ function fail({ results }: Progress, { slice, part }: Recorded, error: KelpError
   return part;
 }
 
-/** Of all parts (only together they have room for the whole request) those that are not stored. */
+/** All parts, since only together they have room for the whole request: those that the record has decided as it says. */
 function failAll(progress: Progress, parts: readonly RecordedPart[], error: KelpError): void {
   for (const recorded of withSlices(progress.request, parts)) {
-    if (recorded.part.offset === undefined) fail(progress, recorded, error);
+    const { offset, refusedAtTail } = recorded.part;
+    // Another handler may have decided it while this one was on its way.
+    if (offset !== undefined) place(progress, recorded, offset, true);
+    else fail(progress, recorded, refusedAtTail === undefined ? error : tailMismatchError(refusedAtTail));
   }
 }
