@@ -22,8 +22,10 @@ export type Crew = {
   readonly ledger: Ledger;
   /** Resolves once so many messages were acknowledged since the crew began; rejects when a writer fails. */
   acked(count: number): Promise<void>;
+  /** How often any of them met this: see Met. */
+  met(what: string): number;
   /** No new messages; resolves when everything has an outcome, the follower's read with it. Rejects when anybody has failed. */
-  finish(): Promise<{ readonly publishes: Publish[]; readonly follower: Read; readonly met: ReadonlyMap<string, Met> }>;
+  finish(): Promise<{ readonly publishes: Publish[]; readonly follower: Read; readonly met: Met }>;
 };
 
 const KEYS_A_SEGMENT = 6;
@@ -35,11 +37,12 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   const ledger = createLedger();
   const stop = new AbortController();
   const { topic, token, url, timeoutMs, patienceMs } = options;
-  const common = { topic, token, url, timeoutMs, patienceMs, agent, ledger, stop: stop.signal };
-  const met = new Map<string, Promise<Met>>();
+  const met: Met = new Map();
+  const common = { topic, token, url, timeoutMs, patienceMs, agent, ledger, met, stop: stop.signal };
+  const writers: Promise<void>[] = [];
 
-  const add = (name: string, keys: WriterOptions['keys'], write: (own: WriterOptions) => Promise<Met>): void => {
-    met.set(name, write({ ...common, name, keys, random: options.random.fork(name) }));
+  const add = (name: string, keys: WriterOptions['keys'], write: (own: WriterOptions) => Promise<void>): void => {
+    writers.push(write({ ...common, name, keys, random: options.random.fork(name) }));
   };
   for (const { segment, keys } of segments.map((info) => ({ ...info, keys: keysOf(info) }))) {
     for (let i = 0; i < options.producers; i += 1) {
@@ -52,17 +55,16 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   for (let i = 0; i < options.plain; i += 1) add(`plain-${i}`, everywhere, writePlainly);
 
   const follower = followTopic({ ...options, agent }, stop.signal);
-  const failed = Promise.all([follower, ...met.values()]);
+  const failed = Promise.all([follower, ...writers]);
   // Whoever waits for the crew sees the failure; until somebody does, it must not end the process.
   failed.catch(() => stop.abort());
-  return { ledger, acked: (count) => ackedOf(ledger, count, failed), finish };
+  return { ledger, acked: (count) => ackedOf(ledger, count, failed), met: (what) => met.get(what) ?? 0, finish };
 
   async function finish(): ReturnType<Crew['finish']> {
     stop.abort();
     await failed;
-    const counts = await Promise.all([...met].map(async ([name, counted]) => [name, await counted] as const));
     agent.destroy();
-    return { publishes: ledger.publishes(), follower: await follower, met: new Map(counts) };
+    return { publishes: ledger.publishes(), follower: await follower, met };
   }
 }
 

@@ -14,6 +14,8 @@ export type WriterOptions = {
   readonly agent: Agent;
   readonly keys: readonly [string, ...string[]];
   readonly ledger: Ledger;
+  /** Where it counts. */
+  readonly met: Met;
   readonly random: SeededRandom;
   /** Sends nothing new from then on. */
   readonly stop: AbortSignal;
@@ -23,8 +25,8 @@ export type WriterOptions = {
   readonly patienceMs: number;
 };
 
-/** What a writer met: how often each verdict, by its code. */
-export type Met = ReadonlyMap<string, number>;
+/** What writers met: how often each verdict of one message, as in `acked`, `refused: unavailable`, `unknown: no-answer`. */
+export type Met = Map<string, number>;
 
 const MESSAGES_MAX = 4;
 const FILLER_MAX = 400;
@@ -36,7 +38,7 @@ const PAUSE_MS_MAX = 2_000;
  * A producer with `window` requests in flight on one segment, whose keys the options have. Each request is sent again under the
  * same sequence until it is acknowledged.
  */
-export async function writeAsProducer(options: WriterOptions, { segment, window }: { segment: string; window: number }): Promise<Met> {
+export async function writeAsProducer(options: WriterOptions, { segment, window }: { segment: string; window: number }): Promise<void> {
   const writer = createWriter(options);
   const line = { 'kelp-segment': segment, 'kelp-producer-id': options.name, 'kelp-producer-epoch': '0' };
   const inFlight = new Set<Promise<void>>();
@@ -50,11 +52,10 @@ export async function writeAsProducer(options: WriterOptions, { segment, window 
     if (inFlight.size >= window) await Promise.race(inFlight);
   }
   await Promise.all(inFlight);
-  return writer.met;
 }
 
 /** Requests over all segments, one after the other, each with a key of its own, sent again until all of it is acknowledged. */
-export async function writeWithIdempotencyKeys(options: WriterOptions): Promise<Met> {
+export async function writeWithIdempotencyKeys(options: WriterOptions): Promise<void> {
   const writer = createWriter(options);
   while (!options.stop.aborted) {
     const headers = { 'idempotency-key': `${options.name}-${writer.made()}` };
@@ -62,11 +63,10 @@ export async function writeWithIdempotencyKeys(options: WriterOptions): Promise<
     for (const message of messages) options.ledger.sent(message);
     await writer.untilAcked(messages, headers);
   }
-  return writer.met;
 }
 
 /** Requests over all segments, one after the other, each sent once. */
-export async function writePlainly(options: WriterOptions): Promise<Met> {
+export async function writePlainly(options: WriterOptions): Promise<void> {
   const writer = createWriter(options);
   while (!options.stop.aborted) {
     const messages = writer.make();
@@ -75,7 +75,6 @@ export async function writePlainly(options: WriterOptions): Promise<Met> {
     verdicts.forEach((verdict, i) => note(options.ledger, messages[i], verdict));
     if (verdicts.some(({ is }) => is !== 'acked')) await writer.pause(reply);
   }
-  return writer.met;
 }
 
 function note(ledger: Ledger, message: Message | undefined, verdict: Verdict): void {
@@ -87,7 +86,6 @@ function note(ledger: Ledger, message: Message | undefined, verdict: Verdict): v
 type Sent = { readonly verdicts: readonly Verdict[]; readonly reply: Reply };
 
 type Writer = {
-  readonly met: Met;
   /** Messages so far. */
   made(): number;
   make(): Message[];
@@ -97,8 +95,7 @@ type Writer = {
 };
 
 function createWriter(options: WriterOptions): Writer {
-  const { name, keys, random, ledger } = options;
-  const met = new Map<string, number>();
+  const { name, keys, random, ledger, met } = options;
   let made = 0;
 
   function make(): Message[] {
@@ -134,7 +131,7 @@ function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  return { met, made: () => made, make, send, untilAcked, pause };
+  return { made: () => made, make, send, untilAcked, pause };
 }
 
 function post(options: WriterOptions, messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Reply> {
