@@ -49,11 +49,13 @@ export type FaultProxy = {
   readonly url: string;
   /** Of several that match, the one that was planted first strikes. */
   plant(planting: Planting): Planted;
+  /** Ends all that is planted. */
+  clear(): void;
   close(): Promise<void>;
 };
 
 type Strike = { readonly fault: Fault; readonly ended: Promise<void>; readonly hit: () => void };
-type Rule = { strike(request: Passing): Strike | undefined };
+type Rule = { strike(request: Passing): Strike | undefined; end(): void };
 type Answer = { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: Buffer };
 
 const LOCAL = '127.0.0.1';
@@ -69,6 +71,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     url: `http://${LOCAL}:${(server.address() as AddressInfo).port}`,
     plant: (planting) => plant(rules, planting),
+    clear: () => {
+      for (const rule of rules) rule.end();
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -93,16 +98,13 @@ function plant(rules: Set<Rule>, { matches, fault, from = 1, count = 1 }: Planti
       matched += 1;
       return matched >= from && matched < from + count ? { fault, ended: ended.promise, hit } : undefined;
     },
-  };
-  rules.add(rule);
-  return {
-    struck: first.promise,
-    times: () => times,
     end() {
       rules.delete(rule);
       ended.resolve();
     },
   };
+  rules.add(rule);
+  return { struck: first.promise, times: () => times, end: () => rule.end() };
 }
 
 type Context = { readonly rules: ReadonlySet<Rule>; readonly agent: Agent; readonly target: URL };

@@ -7,32 +7,37 @@ export const isObjectGet = ({ method, path }: Passing): boolean => method === 'G
 
 /** A commit: the update of a head that counts another one. A spill and a kill don't. */
 export function isCommit(request: Passing): boolean {
-  return isWrite(request, 'UpdateItem', 'h#') && attributesOf(request).includes('commits');
+  return isAccess(request, 'UpdateItem', 'h#') && attributesOf(request).includes('commits');
 }
 
 /** The update that takes entries out of a head. */
 export function isSpill(request: Passing): boolean {
-  return isWrite(request, 'UpdateItem', 'h#') && attributesOf(request).includes('ht');
+  return isAccess(request, 'UpdateItem', 'h#') && attributesOf(request).includes('ht');
 }
 
-export const isPagePut = (request: Passing): boolean => isWrite(request, 'PutItem', 'p#');
-export const isRequestPut = (request: Passing): boolean => isWrite(request, 'PutItem', 'i#');
+/** Reads and updates of heads, commits too. */
+export function isHeadAccess(request: Passing): boolean {
+  return isAccess(request, 'UpdateItem', 'h#') || isAccess(request, 'GetItem', 'h#');
+}
+
+export const isPagePut = (request: Passing): boolean => isAccess(request, 'PutItem', 'p#');
+export const isRequestPut = (request: Passing): boolean => isAccess(request, 'PutItem', 'i#');
 export const isAny = (): boolean => true;
 
-type Write = {
+type Access = {
   readonly Key?: { readonly pk: { readonly S: string } };
   readonly Item?: { readonly pk: { readonly S: string } };
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
 };
 
-function isWrite({ operation, body }: Passing, wanted: string, prefix: string): boolean {
+function isAccess({ operation, body }: Passing, wanted: string, prefix: string): boolean {
   if (operation !== wanted) return false;
-  const { Key, Item } = JSON.parse(body.toString()) as Write;
+  const { Key, Item } = JSON.parse(body.toString()) as Access;
   return (Key ?? Item)?.pk.S.startsWith(prefix) ?? false;
 }
 
 function attributesOf({ body }: Passing): string[] {
-  return Object.values((JSON.parse(body.toString()) as Write).ExpressionAttributeNames ?? {});
+  return Object.values((JSON.parse(body.toString()) as Access).ExpressionAttributeNames ?? {});
 }
 
 const tableAnswer = (status: number, name: string): Fault => ({
