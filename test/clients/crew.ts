@@ -69,7 +69,7 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
 }
 
 /** Keys whose partitions lie in the segment. */
-export function keysOf({ lo, hi }: Pick<SegmentInfo, 'lo' | 'hi'>): [string, ...string[]] {
+function keysOf({ lo, hi }: Pick<SegmentInfo, 'lo' | 'hi'>): [string, ...string[]] {
   const keys: string[] = [];
   for (let i = 0; keys.length < KEYS_A_SEGMENT; i += 1) {
     const partition = partitionOf(new TextEncoder().encode(`key-${i}`));
