@@ -28,6 +28,8 @@ const TIMEOUT_MS_MIN = 200;
 const TIMEOUT_MS_SPREAD = 6_000;
 /** Tries of a request before its client gives up, and after all faults have ended. */
 const TRIES_MAX = 6;
+/** Of one client. */
+const PRODUCERS = 10;
 const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'] as const;
 
 type Answer = { readonly outcome: Outcome; readonly address?: Address; readonly error?: KelpError };
@@ -139,14 +141,19 @@ function together(answers: readonly Answer[]): Answer {
 /** Where a producer stands. A new epoch begins where it has given a batch up. */
 type Line = { segment: SegmentId; epoch: number; next: number };
 
-/** Sends batch after batch with a sequence, each until it is acked, and follows its key through seals. */
+/**
+ * Several producers in turn, more than a head has room for. Each sends batch after batch with a sequence, each batch until it
+ * is acked, and follows its key through seals.
+ */
 export async function producerWriter(client: Client): Promise<void> {
   const { run, name, random } = client;
-  const key = random.pick(KEYS);
-  let line = await firstLine(client, key);
+  const lines = new Map<string, { readonly key: string; line: Line }>();
   for (let n = 0; !run.isOver(); n += 1) {
-    const ids = Array.from({ length: 1 + random.integer(3) }, (_, m) => `${name}-${n}.${m}`);
-    line = await sendBatch(client, { key, ids, line });
+    const producer = `${name}.${random.integer(PRODUCERS)}`;
+    const key = lines.get(producer)?.key ?? random.pick(KEYS);
+    const line = lines.get(producer)?.line ?? (await firstLine(client, key));
+    const ids = Array.from({ length: 1 + random.integer(3) }, (_, m) => `${producer}-${n}.${m}`);
+    lines.set(producer, { key, line: await sendBatch({ ...client, name: producer }, { key, ids, line }) });
     await think(client);
   }
 }
@@ -184,7 +191,10 @@ async function sendBatch(client: Client, { key, ids, line }: Batch): Promise<Lin
       segment: at.segment,
       producer: { producer: name, epoch: at.epoch, sequence: at.next },
     };
-    const batch = await attempt(client, request, ids.length);
+    // An impatient client asks a second broker while the first one is at it.
+    const copies = client.random.chance(0.3) ? 2 : 1;
+    const tried = await Promise.all(Array.from({ length: copies }, () => attempt(client, request, ids.length)));
+    const batch = ids.map((_, m) => together(tried.flatMap((answer) => answer[m] ?? [])));
     answers.push(together(batch));
     const [{ outcome, error } = { outcome: 'unknown' as const, error: undefined }] = batch;
     if (outcome === 'acked') {

@@ -20,7 +20,10 @@ const OPTIONS: SimulationOptions = {
   keyedWriters: 2,
   matchingWriters: 1,
   readers: 1,
+  changers: 1,
 };
+/** One segment that stays, with more producers than a head holds. */
+const CROWDED: SimulationOptions = { ...OPTIONS, segments: 1, changers: 0, producers: 8, plainWriters: 1, keyedWriters: 1 };
 
 const seeds = Array.from({ length: SEEDS }, (_, n) => FROM + n);
 
@@ -30,6 +33,12 @@ describe('simulated log', () => {
     expect(checkHistory(history)).toEqual([]);
     expect(surprises).toEqual([]);
     expect(tiles(open)).toBe(true);
+  });
+
+  test.each(seeds.slice(0, Math.ceil(SEEDS / 4)))('seed %i keeps every promise to more producers than a head holds', async (seed) => {
+    const { history, surprises } = await simulateLog(seed, CROWDED);
+    expect(checkHistory(history)).toEqual([]);
+    expect(surprises).toEqual([]);
   });
 
   test('without faults keeps them, too, and refuses nothing', async () => {

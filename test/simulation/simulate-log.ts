@@ -16,6 +16,8 @@ export type SimulationOptions = FleetOptions & {
   readonly keyedWriters: number;
   readonly matchingWriters: number;
   readonly readers: number;
+  /** Who splits and merges segments. */
+  readonly changers: number;
 };
 
 export type Simulated = {
@@ -56,7 +58,7 @@ export async function simulateLog(seed: number, options: SimulationOptions): Pro
     ...clients('match', options.matchingWriters, matchingWriter),
   ];
   const readers = [...clients('segments', options.readers, segmentReader), ...clients('topic', options.readers, topicReader)];
-  const changers = clients('changer', 1, topologyChanger);
+  const changers = clients('changer', options.changers, topologyChanger);
 
   const script = async (): Promise<number> => {
     await clock.sleep(options.faultyMs, world.signal);
