@@ -20,7 +20,7 @@ import { decodeLine } from './line.ts';
 import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
 
 /** Version of the stored form. */
-export const HEAD_VERSION = 1;
+const HEAD_VERSION = 1;
 
 const STATES = ['pending', 'open', 'sealed'] as const;
 

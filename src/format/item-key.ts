@@ -11,7 +11,7 @@ export const segmentsPartition = (topic: TopicId): string => `s#${topic}`;
 export const segmentKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: segmentsPartition(topic), sk: segment });
 export const headKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: `h#${topic}#${segment}`, sk: 'head' });
 /** Deleted topics, for clean-up and sweeps. */
-export const deletionsPartition = (tenant: string): string => `d#${tenant}`;
+const deletionsPartition = (tenant: string): string => `d#${tenant}`;
 export const deletionKey = (tenant: string, topic: TopicId): Key => ({ pk: deletionsPartition(tenant), sk: topic });
 /** Apart from the head, whose partition of the table is hot. */
 export const pagesPartition = (topic: TopicId, segment: SegmentId): string => `p#${topic}#${segment}`;

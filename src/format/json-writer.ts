@@ -60,7 +60,7 @@ export function writeString(writer: JsonWriter, content: Bytes): boolean {
     const byte = content[at];
     if (byte === undefined) break;
     if (byte < 0x80) {
-      writePart(writer, content, from, at);
+      writePart(writer, content, { from, to: at });
       writeAscii(writer, ESCAPES[byte] ?? '');
       at += 1;
       from = at;
@@ -72,12 +72,12 @@ export function writeString(writer: JsonWriter, content: Bytes): boolean {
       }
     }
   }
-  writePart(writer, content, from, content.length);
+  writePart(writer, content, { from, to: content.length });
   writeAscii(writer, '"');
   return true;
 }
 
-function writePart(writer: JsonWriter, content: Bytes, from: number, to: number): void {
+function writePart(writer: JsonWriter, content: Bytes, { from, to }: Stretch): void {
   if (to - from > LOOP_LENGTH_MAX) {
     writeBytes(writer, content.subarray(from, to));
     return;
@@ -88,6 +88,8 @@ function writePart(writer: JsonWriter, content: Bytes, from: number, to: number)
   for (let next = from; next < to; next += 1) bytes[at++] = content[next] ?? 0;
   writer.at = at;
 }
+
+type Stretch = { readonly from: number; readonly to: number };
 
 function reserve(writer: JsonWriter, length: number): void {
   if (writer.at + length <= writer.bytes.length) return;

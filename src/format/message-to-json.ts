@@ -53,13 +53,17 @@ function writeValue(writer: JsonWriter, message: StoredMessage, form: MessageFor
     return false;
   }
   const start = writer.at;
-  if (writeAs(writer, kindOf(message), value, form)) return true;
+  if (writeAs(writer, { kind: kindOf(message), value }, form)) return true;
   writer.at = start;
   writeAscii(writer, `,"bytes":"${encodeBase64(value)}"`);
   return false;
 }
 
-function writeAs(writer: JsonWriter, kind: Kind | undefined, value: Bytes, form: MessageForm): boolean {
+function writeAs(
+  writer: JsonWriter,
+  { kind, value }: { readonly kind: Kind | undefined; readonly value: Bytes },
+  form: MessageForm,
+): boolean {
   if (kind === 'text') {
     writeAscii(writer, ',"text":');
     return writeString(writer, value);

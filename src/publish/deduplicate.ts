@@ -5,11 +5,12 @@ import { MOVES_MAX } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { Hold } from './admit.ts';
 import { tailMismatchError } from './commit-outcome.ts';
-import { encodeSlice, type PartOptions } from './encode-slice.ts';
+import type { PartOptions } from './encode-slice.ts';
 import type { PartOutcome } from './part.ts';
 import { type PlaceDeps, segmentSealed } from './place-slices.ts';
 import type { Placed } from './request.ts';
 import { newAttempt, openRecord, type RecordDeps, replaceRecord } from './request-record.ts';
+import { changesTooFast, type Recorded, sendParts } from './send-parts.ts';
 import { cut, type Slice } from './slice.ts';
 
 export type DeduplicateDeps = PlaceDeps & RecordDeps;
@@ -70,11 +71,20 @@ async function decideParts(
   record: IdempotencyRecord,
   signal: AbortSignal,
 ): Promise<RecordedPart[]> {
-  const decided = withSlices(progress.request, record.parts).map((recorded) => decidePart(deps, progress, recorded, signal));
+  const all = withSlices(progress.request, record.parts);
+  const open = all.filter(({ part }) => !isDecided(part) && !progress.decided.has(part.cid));
+  const outcomes = await sendParts(deps, progress.request, open, signal);
+  const decided = all.map(async (recorded): Promise<readonly RecordedPart[]> => {
+    const outcome = outcomes.get(recorded.part);
+    if (outcome === undefined) return progress.decided.get(recorded.part.cid) ?? [answer(progress, recorded)];
+    const next = await settle(deps, progress, { ...recorded, outcome }, signal);
+    if (next[0] !== recorded.part) progress.decided.set(recorded.part.cid, next);
+    return next;
+  });
   return (await Promise.all(decided)).flat();
 }
 
-type Recorded = { readonly slice: Slice; readonly part: RecordedPart };
+const isDecided = (part: RecordedPart): boolean => part.offset !== undefined || part.refusedAtTail !== undefined;
 
 /** Parts stand in the order of their first message, ranges to cut by in that of their partitions. */
 function withSlices(request: KeyedRequest, parts: readonly RecordedPart[]): Recorded[] {
@@ -88,40 +98,12 @@ function withSlices(request: KeyedRequest, parts: readonly RecordedPart[]): Reco
   });
 }
 
-async function decidePart(
-  deps: DeduplicateDeps,
-  progress: Progress,
-  recorded: Recorded,
-  signal: AbortSignal,
-): Promise<readonly RecordedPart[]> {
-  const { part } = recorded;
-  if (part.offset !== undefined) {
-    place(progress, recorded, part.offset, true);
-    return [part];
-  }
-  if (part.refusedAtTail !== undefined) return [fail(progress, recorded, tailMismatchError(part.refusedAtTail))];
-  const known = progress.decided.get(part.cid);
-  if (known !== undefined) return known;
-  try {
-    const outcome = await sendPart(deps, progress, recorded, signal);
-    const next = await settle(deps, progress, { ...recorded, outcome }, signal);
-    if (next[0] !== part) progress.decided.set(part.cid, next);
-    return next;
-  } catch (error) {
-    // Other parts may be stored by now: this one's end is no end of the request.
-    return [fail(progress, recorded, unknown(error))];
-  }
-}
-
-/** Uploads an object of its own behind a floor, under the same id. */
-async function sendPart(deps: DeduplicateDeps, progress: Progress, { slice, part }: Recorded, signal: AbortSignal): Promise<PartOutcome> {
-  const { topic, options, hold } = progress.request;
-  const encoded = await encodeSlice(deps.compression, slice, { ...options, recorded: { cid: part.cid, tail: part.tail } });
-  for (let move = 0; move <= MOVES_MAX; move += 1) {
-    const [outcome] = await deps.groups.submit({ topic, parts: [encoded], alone: true, hold }, signal);
-    if (outcome !== undefined && !(outcome.outcome === 'dead' && outcome.because === 'floor')) return outcome;
-  }
-  return { outcome: 'failed', error: changesTooFast() };
+/** As the record says. */
+function answer(progress: Progress, recorded: Recorded): RecordedPart {
+  const { offset, refusedAtTail = 0 } = recorded.part;
+  if (offset === undefined) fail(progress, recorded, tailMismatchError(refusedAtTail));
+  else place(progress, recorded, { offset, again: true });
+  return recorded.part;
 }
 
 /** What is recorded next for this part: as it is, what became of it, or new attempts in place of a dead one. */
@@ -131,11 +113,25 @@ async function settle(
   sent: Recorded & { readonly outcome: PartOutcome },
   signal: AbortSignal,
 ): Promise<readonly RecordedPart[]> {
+  try {
+    return await settleSent(deps, progress, sent, signal);
+  } catch (error) {
+    // Other parts may be stored by now: this one's end is no end of the request.
+    return [fail(progress, sent, unknown(error))];
+  }
+}
+
+async function settleSent(
+  deps: DeduplicateDeps,
+  progress: Progress,
+  sent: Recorded & { readonly outcome: PartOutcome },
+  signal: AbortSignal,
+): Promise<readonly RecordedPart[]> {
   const { slice, part, outcome } = sent;
   const { topic } = progress.request;
   switch (outcome.outcome) {
     case 'stored':
-      return [place(progress, sent, outcome.offset, outcome.again)];
+      return [place(progress, sent, { offset: outcome.offset, again: outcome.again })];
     case 'failed':
       return [fail(progress, sent, unknown(outcome.error))];
     case 'refused':
@@ -170,11 +166,10 @@ function unknown(error: unknown): KelpError {
   return new KelpError('indefinite', 'indefinite', 'the outcome is not known yet; ask again under the same key', { cause: error });
 }
 
-const changesTooFast = (): KelpError =>
-  new KelpError('unavailable', 'unavailable', 'the segments change too fast', { retryAfterMs: 1_000 });
+type Place = { readonly offset: number; readonly again: boolean };
 
 /** `again`: it was stored before. What this handler stored itself stays an answer of its own. */
-function place({ results }: Progress, { slice, part }: Recorded, offset: number, again: boolean): RecordedPart {
+function place({ results }: Progress, { slice, part }: Recorded, { offset, again }: Place): RecordedPart {
   let next = offset;
   for (const [index, position] of slice.positions.entries()) {
     const isKnown = results[position] !== undefined && !(results[position] instanceof KelpError);
@@ -194,7 +189,7 @@ function failAll(progress: Progress, parts: readonly RecordedPart[], error: Kelp
   for (const recorded of withSlices(progress.request, parts)) {
     const { offset, refusedAtTail } = recorded.part;
     // Another handler may have decided it while this one was on its way.
-    if (offset !== undefined) place(progress, recorded, offset, true);
+    if (offset !== undefined) place(progress, recorded, { offset, again: true });
     else fail(progress, recorded, refusedAtTail === undefined ? error : tailMismatchError(refusedAtTail));
   }
 }

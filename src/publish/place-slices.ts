@@ -75,7 +75,7 @@ function settle(
       fail(results, [job], outcome.error);
       return [];
     case 'sealed':
-      return follow(results, placement, job, outcome);
+      return follow(results, placement, { job, sealed: outcome });
     default:
       return [part === undefined ? { slice: job.slice } : { slice: job.slice, part }];
   }
@@ -84,8 +84,7 @@ function settle(
 function follow(
   results: (Placed | KelpError)[],
   placement: Placement,
-  job: Job,
-  sealed: PartOutcome & { readonly outcome: 'sealed' },
+  { job, sealed }: { readonly job: Job; readonly sealed: PartOutcome & { readonly outcome: 'sealed' } },
 ): Job[] {
   if (sealed.deleted) {
     fail(results, [job], new KelpError('not-found', 'topic-not-found', 'the topic was deleted'));

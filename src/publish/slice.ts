@@ -44,7 +44,7 @@ export function cut(slice: Slice, ranges: readonly SegmentRange[]): Slice[] {
     if (indexes === undefined) byRange.set(range, [index]);
     else indexes.push(index);
   }
-  return [...byRange].map(([range, indexes]) => pick(slice, units, range, indexes));
+  return [...byRange].map(([range, indexes]) => pick(slice, units, { range, indexes }));
 }
 
 function unitsOf(slice: Slice): Unit[] {
@@ -80,7 +80,7 @@ function findRange(ranges: readonly SegmentRange[], partition: number): SegmentR
   return undefined;
 }
 
-function pick(slice: Slice, units: readonly Unit[], range: SegmentRange, indexes: readonly number[]): Slice {
+function pick(slice: Slice, units: readonly Unit[], { range, indexes }: Picked): Slice {
   const chosen = indexes.flatMap((index) => units[index] ?? []);
   const { content } = slice;
   return {
@@ -93,6 +93,8 @@ function pick(slice: Slice, units: readonly Unit[], range: SegmentRange, indexes
         : { kind: 'batches', batches: indexes.flatMap((index) => content.batches[index] ?? []) },
   };
 }
+
+type Picked = { readonly range: SegmentRange; readonly indexes: readonly number[] };
 
 const covers = (outer: Range, inner: Range): boolean => outer.lo <= inner.lo && inner.hi <= outer.hi;
 
