@@ -124,7 +124,7 @@ function pump(lane: Lane): void {
     void run(lane, group);
   }
   if (lane.queue.length > 0) void linger(lane);
-  else lane.wakeUp?.abort();
+  else endLinger(lane);
   if (lane.queue.length === 0 && lane.running === 0) lane.close();
 }
 
@@ -155,10 +155,16 @@ async function linger(lane: Lane): Promise<void> {
     await lane.deps.clock.sleep(leftMs > 0 ? leftMs : GROUP_LINGER_MS, wakeUp.signal);
   } catch (reason) {
     if (!wakeUp.signal.aborted) throw reason;
-  } finally {
-    lane.wakeUp = undefined;
   }
-  if (!wakeUp.signal.aborted) pump(lane);
+  if (wakeUp.signal.aborted) return;
+  lane.wakeUp = undefined;
+  pump(lane);
+}
+
+/** At once: what is queued next begins a linger of its own. */
+function endLinger(lane: Lane): void {
+  lane.wakeUp?.abort();
+  lane.wakeUp = undefined;
 }
 
 async function run(lane: Lane, members: readonly Waiting[]): Promise<void> {

@@ -8,7 +8,7 @@ import { type DeduplicateDeps, publishOnce } from './deduplicate.ts';
 import type { PartOptions } from './encode-slice.ts';
 import { createGroupCommit, type GroupDeps } from './group-commit.ts';
 import { placeSlices } from './place-slices.ts';
-import type { Publisher, PublishRequest, PublishResult } from './request.ts';
+import type { PublishContent, Publisher, PublishRequest, PublishResult } from './request.ts';
 import { cut, wholeContent } from './slice.ts';
 
 export type PublishDeps = GroupDeps & {
@@ -36,6 +36,7 @@ async function publish(context: Context, topic: Topic, request: PublishRequest, 
   if (request.producer !== undefined && request.idempotency !== undefined) {
     throw invalid('invalid-header', 'Idempotency-Key', 'a producer sequence and an Idempotency-Key exclude each other');
   }
+  if (isEmpty(request.content)) throw invalid('invalid-messages', 'messages', 'a request has at least one message');
   const hold = context.admission.admit(contentBytes(request.content));
   try {
     const ranges = request.segment === undefined ? topic.open : [await addressed(context, topic, request.segment, signal)];
@@ -50,6 +51,9 @@ async function publish(context: Context, topic: Topic, request: PublishRequest, 
     hold.release();
   }
 }
+
+const isEmpty = (content: PublishContent): boolean =>
+  content.kind === 'messages' ? content.messages.length === 0 : content.batches.length === 0;
 
 function partOptions(request: PublishRequest): PartOptions {
   return {

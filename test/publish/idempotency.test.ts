@@ -79,6 +79,14 @@ describe('a repeat', () => {
 });
 
 describe('the record', () => {
+  test('of several segments costs one object, as any other request does', async () => {
+    const on = await bench(8);
+    const values = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'].map((key) => [key, key] as const);
+    await sent(on, keyed(values, 'k'));
+    expect((await on.world.store.list('log/', { limit: 100 }, on.world.signal)).objects).toHaveLength(1);
+    expect((await readValues(on.world, on.topic.id)).toSorted()).toEqual(values.map(([value]) => value).toSorted());
+  });
+
   test('goes with the topic: a topic made again knows nothing of its keys', async () => {
     const on = await bench();
     await sent(on, keyed(['1'], 'k'));

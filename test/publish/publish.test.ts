@@ -101,6 +101,15 @@ describe('a publish', () => {
     expect(await readValues(world, topic.id)).toEqual(['1']);
   });
 
+  test('of nothing is refused', async () => {
+    const world = createTestWorld();
+    for (const segments of [1, 2]) {
+      const topic = await world.topic(segments, `t${segments}`);
+      const nothing = world.broker().publisher.publish(topic, publishOf([]), world.signal);
+      await expect(world.run(nothing)).rejects.toMatchObject({ kind: 'invalid', code: 'invalid-messages' });
+    }
+  });
+
   test('by two brokers side by side gives every offset once', async () => {
     const world = createTestWorld();
     const topic = await world.topic();
