@@ -60,7 +60,7 @@ export const fateRules: readonly Rule[] = [
   {
     row: 'A8',
     without: 'an attempt that was left unanswered may land yet',
-    patches: [without(BATCH, "if (error instanceof KelpError && error.kind === 'indefinite') attempts.inFlight = true;")],
+    patches: [without(BATCH, "if (!(error instanceof KelpError) || error.kind === 'indefinite') attempts.inFlight = true;")],
     search: 'matchTail',
     faults: ['refused-yet-stored'],
   },
