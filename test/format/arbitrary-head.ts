@@ -15,7 +15,7 @@ const count = fc.integer({ min: 1, max: 10_000 });
 const timestamp = fc.integer({ min: 0, max: TIMESTAMP_MS_MAX });
 
 export const arbitraryCommitId = fc.stringMatching(/^[0-9a-z]{22}$/) as fc.Arbitrary<CommitId>;
-export const arbitraryMinute: fc.Arbitrary<Minute> = timestamp.map(minuteOf).filter((minute) => minute.length === 8);
+const arbitraryMinute: fc.Arbitrary<Minute> = timestamp.map(minuteOf).filter((minute) => minute.length === 8);
 const arbitraryRun: fc.Arbitrary<Run> = fc.record({ start: fc.nat(), bytes: fc.integer({ min: 1, max: 16_777_216 }), count });
 
 export const arbitraryRange: fc.Arbitrary<Range> = fc
@@ -38,7 +38,7 @@ export const arbitraryEntryAt = (offset: number): fc.Arbitrary<Entry> =>
     .map(({ mask, ...entry }) => ({ ...entry, offset, ...(mask === undefined ? {} : { mask }) }));
 
 /** Entries with different ids, one after the other from `first` on. */
-export const arbitraryEntriesFrom = (first: number, maxLength = 20): fc.Arbitrary<Entry[]> =>
+const arbitraryEntriesFrom = (first: number, maxLength = 20): fc.Arbitrary<Entry[]> =>
   fc.uniqueArray(arbitraryEntryAt(0), { maxLength, selector: (entry) => entry.cid }).map((entries) => {
     let offset = first;
     return entries.map((entry) => {

@@ -40,13 +40,6 @@ export function firstSegment(topic: Topic): SegmentId {
 }
 
 /** Offsets of a result of which all was placed; null where it is too long ago. */
-export function offsets(result: PublishResult): (number | null)[] {
-  return result.map((one) => {
-    if (one instanceof KelpError) throw one;
-    return one.offset;
-  });
-}
-
 /** Each result in short: `s0000000:0`, `s0000000:0 again`, or the error's code. */
 export function brief(result: PublishResult): string[] {
   return result.map((one) => (one instanceof KelpError ? one.code : describe(one)));
