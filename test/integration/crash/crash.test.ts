@@ -10,7 +10,7 @@ import { audit } from './audit.ts';
 import { type BrokerProcess, createBrokerProcess } from './broker-process.ts';
 
 /** How often each is killed: `KELP_TEST_CRASHES=50 npx vitest run test/integration/crash` for a long run. */
-const CRASHES = Number(process.env['KELP_TEST_CRASHES'] ?? 4);
+const CRASHES = Number(process.env['KELP_TEST_CRASHES'] ?? 3);
 const SEED = process.env['KELP_TEST_SEED'] ?? '1';
 const TEST_MS = 60_000 + 30_000 * CRASHES;
 

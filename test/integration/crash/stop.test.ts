@@ -6,7 +6,7 @@ import { createSeededRandom } from '../../simulation/seeded-random.ts';
 import { readStores } from './read-stores.ts';
 
 const SEED = process.env['KELP_TEST_SEED'] ?? '1';
-const STOPS = Number(process.env['KELP_TEST_CRASHES'] ?? 3);
+const STOPS = Number(process.env['KELP_TEST_CRASHES'] ?? 2);
 const TEST_MS = 60_000 + 15_000 * STOPS;
 const STOP_MS_MAX = 10_000;
 
