@@ -109,8 +109,10 @@ export const COMMIT_MS_MAX = 30_000;
 export const SPILL_MS_MAX = 15_000;
 /** Gathered bytes that start a group beside others in flight: large enough for storage to be efficient. */
 export const GROUP_BYTES_EAGER = 1_048_576;
-/** Open segments from which on that much is not enough: a group has a commit for each segment. */
+/** For each as many open segments, that much and that long again: a group has a commit for each segment. */
 export const GROUP_SEGMENTS_EAGER = 4;
+/** But no more than so often: a caller waits for its group. */
+export const GROUP_PATIENCE_MAX = 8;
 /** Immutable ranges of objects that an instance keeps for its readers. */
 export const READ_CACHE_BYTES_MAX = 33_554_432;
 /** Decoded batches that an instance keeps for readers whose pages end within them. */

@@ -5,6 +5,7 @@ import {
   GROUP_BYTES_EAGER,
   GROUP_BYTES_MAX,
   GROUP_LINGER_MS,
+  GROUP_PATIENCE_MAX,
   GROUP_SEGMENTS_EAGER,
   GROUP_SLOT_MS_MAX,
   GROUPS_IN_FLIGHT_MAX,
@@ -133,12 +134,17 @@ function mayStart(lane: Lane): boolean {
   const oldest = lane.queue[0];
   if (oldest === undefined || lane.slots >= GROUPS_IN_FLIGHT_MAX) return false;
   if (lane.slots === 0) return true;
-  return lane.queuedBytes >= eagerBytes(oldest.submission.topic.open.length) || waitedMs(lane, oldest) >= GROUP_LINGER_MS;
+  return lane.queuedBytes >= Math.min(GROUP_BYTES_MAX, GROUP_BYTES_EAGER * patience(oldest)) || waitedMs(lane, oldest) >= lingerMs(oldest);
 }
 
-/** A group has a commit for each segment, so over many of them only large groups are worth their commits. */
-function eagerBytes(segments: number): number {
-  return Math.min(GROUP_BYTES_MAX, GROUP_BYTES_EAGER * Math.max(1, segments / GROUP_SEGMENTS_EAGER));
+const lingerMs = (oldest: Waiting): number => GROUP_LINGER_MS * patience(oldest);
+
+/**
+ * A group has a commit for each segment that it touches, and the table takes only so many: over many segments a group
+ * gathers longer, so that there are fewer and larger ones.
+ */
+function patience({ submission }: Waiting): number {
+  return Math.min(Math.max(1, submission.topic.open.length / GROUP_SEGMENTS_EAGER), GROUP_PATIENCE_MAX);
 }
 
 const waitedMs = (lane: Lane, waiting: Waiting): number => lane.deps.clock.monotonicMs() - waiting.sinceMs;
@@ -150,7 +156,7 @@ async function linger(lane: Lane): Promise<void> {
   const wakeUp = new AbortController();
   lane.wakeUp = wakeUp;
   // A timer may be early by a part of a millisecond. One that has waited long enough waits for another batch of its line.
-  const leftMs = Math.ceil(GROUP_LINGER_MS - waitedMs(lane, oldest));
+  const leftMs = Math.ceil(lingerMs(oldest) - waitedMs(lane, oldest));
   try {
     await lane.deps.clock.sleep(leftMs > 0 ? leftMs : GROUP_LINGER_MS, wakeUp.signal);
   } catch (reason) {
