@@ -146,7 +146,7 @@ describe('J-14 limits-exact-and-never-cut', () => {
     await log.refuses(log.publish({ messages }), 413, { field: 'messages[9999].text' });
   });
 
-  test('a body of exactly 16 MiB and one byte more: declared, streamed, gzipped', async () => {
+  test('A13 a body of exactly 16 MiB and one byte more: declared, streamed, gzipped', async () => {
     const padded = (size: number): Uint8Array => {
       const bytes = new Uint8Array(size).fill(0x20);
       bytes.set(ENVELOPE);

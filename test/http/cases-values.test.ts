@@ -48,6 +48,7 @@ describe('J-05 value-tokens-verbatim', () => {
         const { text } = await t.send('GET', path, { headers: { accept } });
         expect(text.split(`"value":${TOKENS},`)).toHaveLength(4);
       }
+      expect((await t.events(path, 3)).split(`"value":${TOKENS},`)).toHaveLength(4);
     }
     const batches = await log.read('', { accept: 'application/vnd.kelp.batch' });
     expect(Buffer.from(batches.bytes).includes(TOKENS)).toBe(true);
@@ -153,6 +154,7 @@ describe('J-08 repeated-headers', () => {
       expect((await log.read('', { accept })).text).toContain(expected);
       expect((await t.send('GET', `/v1/topics/${log.topic}/messages`, { headers: { accept } })).text).toContain(expected);
     }
+    expect(await t.events(`/v1/topics/${log.topic}/messages`, 1)).toContain(expected);
   });
 
   test('of a JSON message, as a list or as an object; bytes and nothing too', async () => {

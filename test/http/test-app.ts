@@ -49,6 +49,8 @@ export type TestApp = {
   stop(): void;
   /** Sends a request, reads the answer whole, and holds it against the documents. */
   send(method: string, path: string, sending?: Sending): Promise<Answer>;
+  /** Opens a stream of events and reads it until there are so many of them, then leaves; answers its text. */
+  events(path: string, count: number): Promise<string>;
 };
 
 export type TestAppOptions = {
@@ -100,7 +102,20 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     deps,
     stop: () => stopping.abort(),
     send: (method, path, sending) => send((request) => app.fetch(request), method, path, sending),
+    events: async (path, count) => readEvents(await app.fetch(requestOf('GET', path, { headers: { accept: 'text/event-stream' } })), count),
   };
+}
+
+async function readEvents(response: Response, count: number): Promise<string> {
+  let text = '';
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  while (text.split('\ndata: ').length <= count) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the stream ended after ${text}`);
+    text += Buffer.from(value).toString();
+  }
+  await reader.cancel();
+  return text;
 }
 
 type Fetch = (request: Request) => Response | Promise<Response>;
