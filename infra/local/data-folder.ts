@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statfsSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { KelpError } from '../../src/model/errors.ts';
 import { type Lock, tryLock } from './kernel-lock.ts';
 import { endLeftovers } from './leftovers.ts';
@@ -52,11 +52,19 @@ function mebibytes(bytes: number): string {
 
 function makeFolder(dir: string): string {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolders(dir);
     accessSync(dir, constants.W_OK);
     return realpathSync(dir);
   } catch (cause) {
     const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
-    throw new KelpError('unavailable', 'data-folder', `the data folder ${dir} cannot be used: ${code} (see KELP_DATA)`, { cause });
+    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file stands in its place' : code;
+    throw new KelpError('unavailable', 'data-folder', `the data folder ${dir} cannot be used: ${why} (see KELP_DATA)`, { cause });
   }
+}
+
+/** Node's own recursive mkdir never ends below folders that take none, such as /proc. */
+function makeFolders(dir: string): void {
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (dirname(dir) !== dir) makeFolders(dirname(dir));
+  mkdirSync(dir, { mode: 0o700 });
 }

@@ -1,6 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PID_FILE, RUN_MARK } from './leftovers.ts';
@@ -26,6 +37,8 @@ export type Child = {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
+  /** Bytes that earlier runs had left in it. */
+  readonly logStart: number;
   readonly exited: Promise<Exit>;
   running(): boolean;
   /** Sends one signal to the whole group. */
@@ -82,6 +95,7 @@ async function startChild(dir: string, program: Program): Promise<Child> {
   const logFile = join(dir, `${program.name}.log`);
   rotateLog(logFile);
   const log = openSync(logFile, 'a');
+  const logStart = fstatSync(log).size;
   const [file, args] = boundToParent(program);
   const child = spawn(file, args, {
     detached: true, // a group of its own: Ctrl-C in a terminal reaches only us, and we end the others in order
@@ -92,12 +106,12 @@ async function startChild(dir: string, program: Program): Promise<Child> {
   closeSync(log);
   const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   await once(child, 'spawn');
-  return { name: program.name, logFile, exited, ...control(child, exited) };
+  return { name: program.name, logFile, logStart, exited, ...control(child, exited) };
 }
 
 /** For the one line that says why a program failed. */
-export function lastLogLine({ logFile }: Child): string {
-  const lines = readFileSync(logFile, 'utf8').trim().split('\n');
+export function lastLogLine({ logFile, logStart }: Child): string {
+  const lines = readFileSync(logFile).subarray(logStart).toString().trim().split('\n');
   return lines.at(-1)?.trim() || 'no output';
 }
 

@@ -38,7 +38,7 @@ async function readFirstHead(deps: CommitDeps, request: CommitRequest, signal: A
   try {
     return await readHead(deps, request, signal);
   } catch (error) {
-    throw signal.aborted ? endOfBudget(false, error) : error;
+    throw signal.aborted ? endOfBudget(false, signal) : error;
   }
 }
 
@@ -62,12 +62,13 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
       if (step !== 'again') return step;
     } catch (error) {
       // A read that was cut short by the signal ends the loop like any other end of the budget.
-      if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, error) : error;
+      if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, signal, error) : error;
+      if (signal.aborted) break;
       lastError = error;
-      if (!signal.aborted) await pause(deps, attempt, signal);
+      await pause(deps, attempt, signal);
     }
   }
-  return failedOutcome(endOfBudget(attempts.inFlight, lastError));
+  return failedOutcome(endOfBudget(attempts.inFlight, signal, lastError));
 }
 
 /** One send, and what its answer means. */
@@ -169,8 +170,10 @@ async function pause(deps: CommitDeps, attempt: number, signal: AbortSignal): Pr
   });
 }
 
-function endOfBudget(inFlight: boolean, cause: unknown): KelpError {
+/** `cause`: the last failure that was not the signal's own end; without one, only the caller's time is over. */
+function endOfBudget(inFlight: boolean, signal: AbortSignal, cause?: unknown): KelpError {
   if (inFlight) return new KelpError('indefinite', 'indefinite', 'the commit was not answered in time; it may have landed', { cause });
+  if (cause === undefined && signal.reason instanceof KelpError) return signal.reason;
   if (cause instanceof KelpError && (cause.kind === 'throttled' || cause.kind === 'conflict')) {
     const extra = { reason: 'segment' };
     return new KelpError('throttled', 'throttled', 'the segment takes no more commits now', { cause, retryAfterMs: 1_000, extra });

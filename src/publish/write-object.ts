@@ -8,6 +8,7 @@ import type { Bytes } from '../model/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Random } from '../ports/random.ts';
+import { throwCallersEnd } from '../state/callers-end.ts';
 import { backoff } from '../state/retry.ts';
 
 export type WriteDeps = { readonly store: ObjectStore; readonly clock: Clock; readonly random: Random };
@@ -43,9 +44,11 @@ export async function writeObject(
       return { minute, id };
     } catch (error) {
       if (error instanceof KelpError && error.kind === 'invalid') throw error;
+      if (signal.aborted) break;
       cause = error;
-      if (!signal.aborted) await backoff(deps, attempt, signal).catch(() => undefined);
+      await backoff(deps, attempt, signal).catch(() => undefined);
     }
   }
+  if (cause === undefined) throwCallersEnd(signal);
   throw new KelpError('unavailable', 'unavailable', 'the object store does not take the messages', { cause, retryAfterMs: 1_000 });
 }

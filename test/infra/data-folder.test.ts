@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkSpace, takeDataFolder } from '../../infra/local/data-folder.ts';
 import { keptSecret } from '../../infra/local/secrets.ts';
@@ -39,4 +39,14 @@ describe('keptSecret', () => {
     writeFileSync(join(dir, 'token'), text);
     expect(() => keptSecret(dir, 'token')).toThrow('does not hold a secret');
   });
+});
+
+test.each([
+  ['a file', 'file', 'a file stands in its place'],
+  ['below a file', 'file/below', 'a file stands in its place'],
+  ['a place that takes no folders', '/proc/kelp', 'ENOENT'],
+])('%s is no data folder, and the error says why', async (_, path, why) => {
+  writeFileSync(join(dir, 'file'), '');
+  const taken = takeDataFolder(resolve(dir, path), () => undefined, signal);
+  await expect(taken).rejects.toMatchObject({ code: 'data-folder', message: expect.stringContaining(why) as string });
 });

@@ -52,6 +52,20 @@ describe('an upload', () => {
     expect(await readValues(world, topic.id)).toEqual(['1', '2']);
   });
 
+  test("that is still under way at the end of its caller's time is a time-out, and says nothing of the store", async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const store = interceptStore(world.store, (call, make, signal) => {
+      if (call.op !== 'put') return make();
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    });
+    const caller = new AbortController();
+    const published = world.broker({ store }).publisher.publish(topic, publishOf(['1']), caller.signal);
+    const end = new KelpError('unavailable', 'timeout', 'the time is over');
+    caller.abort(end);
+    expect(await world.run(published).catch((error: unknown) => [error])).toEqual([end]);
+  });
+
   test('F17: that fails for good is no ack, and 503; the next one works by itself', async () => {
     const world = createTestWorld();
     const topic = await world.topic();
