@@ -57,6 +57,24 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
 
   test('the main ways, once through', async () => expect(await goThrough(sendTo(handler), `function-${kind}`)).toBe(9), TEST_MS);
 
+  test('header lines that the platform has joined, and bytes in and out, by API Gateway and by a function URL', async () => {
+    const path = `/v1/topics/events-${kind}`;
+    await sendTo(handler)('PUT', path, { body: { partitionKey: 'key' } });
+    const headers = { ...auth, 'content-type': 'application/octet-stream', 'content-length': '4', 'kelp-header-a': '1,2,3' };
+    const gateway = eventOf('POST', `${path}/message?key=a`, { headers, body: '/wDDKA==', isBase64Encoded: true });
+    const url = { ...gateway.requestContext, domainName: 'abc.lambda-url.eu-west-1.on.aws', domainPrefix: 'abc' };
+    for (const [offset, event] of [gateway, { ...gateway, requestContext: url }].entries()) {
+      const result = await handler(event, contextOf());
+      expect([result.statusCode, JSON.parse(result.body ?? '')]).toEqual([200, { segment: 's0000000', offset }]);
+    }
+    const accept = { ...auth, accept: 'application/vnd.kelp.batch' };
+    const read = await handler(eventOf('GET', `${path}/segments/s0000000/messages`, { headers: accept }), contextOf());
+    expect(read.isBase64Encoded).toBe(true);
+    expect(Buffer.from(read.body ?? '', 'base64').includes(Buffer.from('/wDDKA==', 'base64'))).toBe(true);
+    const { messages } = (await sendTo(handler)('GET', `${path}/messages`)).json;
+    expect(messages).toMatchObject(Array(2).fill({ bytes: '/wDDKA==', headers: [['a', '1,2,3']] }));
+  });
+
   test('many small publishes spill behind their answers, and all of it is read', async () => {
     const send = sendTo(handler);
     const path = `/v1/topics/many-${kind}`;
