@@ -26,7 +26,7 @@ export function messageHeadersOf(context: Context): Header[] {
 
 function headerOf(name: string, value: string): Header {
   if (name === '') throw invalid('invalid-headers', 'Kelp-Header-', 'a message header needs a name');
-  if (name === KIND_HEADER) throw invalid('invalid-headers', 'Kelp-Header-', `${KIND_HEADER} is set by Kelp alone`);
+  if (name === KIND_HEADER) throw invalid('invalid-headers', `Kelp-Header-${KIND_HEADER}`, `${KIND_HEADER} is set by Kelp alone`);
   // A header's characters stand for bytes; what the sender wrote in UTF-8 comes back as such.
   return { name, value: Buffer.from(value, 'latin1') };
 }

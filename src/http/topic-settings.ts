@@ -89,6 +89,6 @@ function checkHeader(name: string): string {
 }
 
 function checkPointer(pointer: string): string {
-  parsePointer(pointer);
+  parsePointer(pointer, 'partitionKey.pointer');
   return pointer;
 }

@@ -175,6 +175,7 @@ describe('J-08 repeated-headers', () => {
     await log.refuses(log.publish(one({ key: 'a', text: '', headers: { 'kelp-kind': 'json' } })), 400, { code: 'invalid-headers' });
     await log.refuses(log.publishRaw('{', { query: '?key=a', headers: { 'kelp-header-kelp-kind': 'json' } }), 400, {
       code: 'invalid-headers',
+      field: 'Kelp-Header-kelp-kind',
     });
     await log.refuses(log.publishRaw('{', { query: '?key=a', headers: { 'kelp-header-': 'x' } }), 400, { code: 'invalid-headers' });
   });
