@@ -10,6 +10,11 @@ export function inField(prefix: string, error: unknown): unknown {
   return placed(error, inner === '' || inner.startsWith('[') ? prefix + inner : `${prefix}.${inner}`, error.extra);
 }
 
+/** The same error under another field, where the request has in one place what the check knows from another. */
+export function asField(field: string, error: unknown): unknown {
+  return error instanceof KelpError ? placed(error, field, error.extra) : error;
+}
+
 /** The same error with the number of the line that it is in, counted from 1. */
 export function inLine(line: number, error: unknown): unknown {
   return error instanceof KelpError ? placed(error, error.field, { ...error.extra, line }) : error;

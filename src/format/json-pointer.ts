@@ -26,9 +26,10 @@ const POINTER = /^(?:\/(?:[^/~]|~[01])*)*$/;
 const LETTER_N = 0x6e;
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/;
 
-/** Error `invalid-pointer`; `field` is where the pointer stands. */
-export function parsePointer(text: string, field = 'pointer'): JsonPointer {
-  if (!POINTER.test(text)) throw invalid('invalid-pointer', field, 'a JSON Pointer is empty or begins with /; ~ stands only in ~0 and ~1');
+/** Error `invalid-pointer`. */
+export function parsePointer(text: string): JsonPointer {
+  if (!POINTER.test(text))
+    throw invalid('invalid-pointer', 'pointer', 'a JSON Pointer is empty or begins with /; ~ stands only in ~0 and ~1');
   // The order matters: ~01 is ~1 as text, not a slash.
   const tokens = text.split('/').slice(1);
   return tokens.map((token) => ({

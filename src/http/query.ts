@@ -1,4 +1,5 @@
-import { invalid } from '../model/errors.ts';
+import { printableField } from '../format/json-reader.ts';
+import { invalid, type KelpError } from '../model/errors.ts';
 
 /** The query of a request: names and values decoded once, by the rules of forms (`+` is a blank). */
 export type Query = ReadonlyMap<string, string>;
@@ -18,10 +19,9 @@ export function parseQuery(url: string, known: readonly string[], others: 'refus
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=');
     const sent = decode(equals === -1 ? pair : pair.slice(0, equals));
-    // From here on the name is one of ours, and may stand in an answer.
     const name = known.find((one) => one === sent);
     if (name === undefined) {
-      if (others === 'refused' && pair !== '') throw invalid('invalid-query', 'query', `known parameters: ${known.join(', ') || 'none'}`);
+      if (others === 'refused' && pair !== '') throw unknown(sent, known);
       continue;
     }
     if (query.has(name)) throw invalid('invalid-query', name, 'the parameter stands there twice');
@@ -30,6 +30,11 @@ export function parseQuery(url: string, known: readonly string[], others: 'refus
     query.set(name, value);
   }
   return query;
+}
+
+/** Named by itself, as members of JSON are, unless the name could be anything: it stands in answers. */
+function unknown(name: string | undefined, known: readonly string[]): KelpError {
+  return invalid('invalid-query', printableField(name ?? '') || 'query', `known parameters: ${known.join(', ') || 'none'}`);
 }
 
 function decode(text: string): string | undefined {

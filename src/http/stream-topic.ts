@@ -1,5 +1,6 @@
 import type { ReadBounds } from '../consume/page.ts';
-import { invalid } from '../model/errors.ts';
+import { asField } from '../format/field-path.ts';
+import { invalid, KelpError } from '../model/errors.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Call } from './call.ts';
 import type { Events } from './event-stream.ts';
@@ -23,10 +24,17 @@ export async function streamTopic(deps: ReaderDependencies, call: Call, wanted: 
     start: (waitMs) =>
       withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => {
         const pages = createPages(deps, topic, cursor);
-        return { first: await pages.next(waitMs, call.signal), next: pages.next };
+        const first = await pages.next(waitMs, call.signal).catch((error: unknown) => {
+          throw lastEventId === undefined ? error : inHeader(error);
+        });
+        return { first, next: pages.next };
       }),
   });
 }
+
+/** What is wrong with the cursor is wrong where it came from. */
+const inHeader = (error: unknown): unknown =>
+  error instanceof KelpError && error.field === 'cursor' ? asField('Last-Event-ID', error) : error;
 
 function createPages(
   { consumer }: ReaderDependencies,

@@ -1,3 +1,4 @@
+import { inField } from '../format/field-path.ts';
 import { parsePointer } from '../format/json-pointer.ts';
 import {
   endJson,
@@ -65,14 +66,23 @@ function readPartitionKey(reader: JsonReader): PartitionKey {
   const kind = nextKind(reader);
   if (kind === 'string' && text.decode(readString(reader)) === 'key') return 'key';
   if (kind !== 'object') throw wrong('partitionKey', PLACES);
+  try {
+    return readPlace(reader);
+  } catch (error) {
+    throw inField('partitionKey', error);
+  }
+}
+
+/** Where the key is, by the one member that says so; errors name fields from inside `partitionKey`. */
+function readPlace(reader: JsonReader): PartitionKey {
   const found: PartitionKey[] = [];
   forEachMember(reader, (name) => {
-    if (name === 'header') found.push({ header: checkHeader(readText(reader, 'partitionKey.header')) });
-    else if (name === 'pointer') found.push({ pointer: checkPointer(readText(reader, 'partitionKey.pointer')) });
-    else throw wrong('partitionKey', 'no such member; there are header and pointer');
+    if (name === 'header') found.push({ header: checkHeader(readText(reader, 'header')) });
+    else if (name === 'pointer') found.push({ pointer: checkPointer(readText(reader, 'pointer')) });
+    else throw wrong(memberField(reader), 'no such member; there are header and pointer');
   });
   const [place] = found;
-  if (place === undefined || found.length > 1) throw wrong('partitionKey', 'one of header and pointer');
+  if (place === undefined || found.length > 1) throw wrong('', 'one of header and pointer');
   return place;
 }
 
@@ -84,11 +94,11 @@ function readText(reader: JsonReader, field: string): string {
 }
 
 function checkHeader(name: string): string {
-  if (name === KIND_HEADER) throw wrong('partitionKey.header', `${KIND_HEADER} is set by Kelp alone`);
+  if (name === KIND_HEADER) throw wrong('header', `${KIND_HEADER} is set by Kelp alone`);
   return name;
 }
 
 function checkPointer(pointer: string): string {
-  parsePointer(pointer, 'partitionKey.pointer');
+  parsePointer(pointer);
   return pointer;
 }

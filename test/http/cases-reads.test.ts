@@ -138,6 +138,19 @@ describe('where a segment read begins', () => {
     if (status === 416) expect(refused.json.tail).toBe(1);
   });
 
+  test.each([
+    ['?ofset=0', 'ofset'],
+    ['?limit=1&__proto__=1', '__proto__'],
+    ['?offset=0&from=latest', 'from'],
+    ['?limit=1&limit=1', 'limit'],
+    ['?wait%20ms=1', 'query'],
+    ['?%ff=1', 'query'],
+    [`?${'x'.repeat(65)}=1`, 'query'],
+  ])('%s names %s', async (query, field) => {
+    const answer = await (await openLog(t)).read(query);
+    expect([answer.status, answer.json.code, answer.json.field]).toEqual([400, 'invalid-query', field]);
+  });
+
   test('from=latest is the tail of the moment', async () => {
     const log = await openLog(t);
     await log.publish(one({ key: 'a', text: '' }));

@@ -128,7 +128,7 @@ describe('J-22 sse-resume-proxies-errors', () => {
     }
     for (const forged of ['x', 'earliest', 'latest', 'timestamp:0', `${log.segment}:1`, `${cursor}A`]) {
       const refused = await t.send('GET', topicPath, { headers: { ...SSE, 'last-event-id': forged } });
-      expect([forged, refused.status, refused.json.code]).toEqual([forged, 400, 'invalid-cursor']);
+      expect([forged, refused.status, refused.json.code, refused.json.field]).toEqual([forged, 400, 'invalid-cursor', 'Last-Event-ID']);
     }
   });
 
