@@ -1,5 +1,5 @@
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expectContinue } from '../http/expect-continue.ts';
 import { problemOf, problemResponse } from '../http/problem.ts';
@@ -26,14 +26,14 @@ export type HttpServer = {
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 
-const LIMITS = {
+const LIMITS: ServerOptions = {
   keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
   headersTimeout: REQUEST_HEADERS_MS_MAX,
   maxHeaderSize: REQUEST_HEADERS_BYTES_MAX,
 };
 
-/** Serves the app over HTTP/1.1. */
-export function createHttpServer(fetch: Fetch): HttpServer {
+/** Serves the app over HTTP/1.1. `limits` stand in for the server's own. */
+export function createHttpServer(fetch: Fetch, limits: ServerOptions = {}): HttpServer {
   const respond: Listener = getRequestListener((request, env) => fetch(request, env as HttpBindings), { errorHandler: noRequest });
   const handle = oneAfterTheOther(respond);
   let draining = false;
@@ -41,7 +41,7 @@ export function createHttpServer(fetch: Fetch): HttpServer {
     if (draining) outgoing.shouldKeepAlive = false;
     return handle(incoming, outgoing);
   };
-  const server = createServer(LIMITS, accept);
+  const server = createServer({ ...LIMITS, ...limits }, accept);
   server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (draining) outgoing.shouldKeepAlive = false;
     waitForContinue(incoming, outgoing);

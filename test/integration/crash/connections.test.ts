@@ -7,8 +7,7 @@ import { ROOT_TOKEN } from '../run-serve.ts';
 import { createSeededRandom } from '../../simulation/seeded-random.ts';
 import { readStores } from './read-stores.ts';
 
-// J-17, its part (a) but for the clock: a connection that dies as it is used again is one of those that the storm below cuts;
-// that it idles longer than common balancers allow is tested with the server itself.
+// J-17 but for its part (a), where the server closes an idle connection as it is used again: test/http/idle-connections.test.ts.
 
 const SEED = process.env['KELP_TEST_SEED'] ?? '1';
 /** J-17 has 1,000 of each. */
