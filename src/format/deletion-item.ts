@@ -1,4 +1,5 @@
 import type { TopicId } from '../model/ids.ts';
+import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
 import { checkVersion, integerField, stringField, wordField } from './item-fields.ts';
 
@@ -18,7 +19,7 @@ export type DeletionRecord = {
 };
 
 export function encodeDeletion(record: DeletionRecord): Item {
-  return { v: DELETION_VERSION, topic: record.topic, name: record.name, state: record.state, at: record.atMs };
+  return { v: DELETION_VERSION, tenant: TENANT_DEFAULT, topic: record.topic, name: record.name, state: record.state, at: record.atMs };
 }
 
 /** Error `corrupt` where the item is not as FORMAT.md says. */

@@ -1,5 +1,5 @@
 import type { CommitId } from '../model/ids.ts';
-import type { Range, SegmentRange } from '../model/topic.ts';
+import { type Range, type SegmentRange, TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
 import { asItem, checkVersion, integerField, listField, stringField } from './item-fields.ts';
 import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
@@ -34,6 +34,7 @@ export type IdempotencyRecord = {
 export function encodeIdempotency(record: IdempotencyRecord): Item {
   return {
     v: IDEMPOTENCY_VERSION,
+    tenant: TENANT_DEFAULT,
     hash: record.requestHash,
     version: record.version,
     parts: record.parts.map(encodePart),

@@ -1,5 +1,6 @@
 import type { Page } from '../model/head.ts';
 import type { CommitId } from '../model/ids.ts';
+import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
 import { decodeEntry, encodeEntryBody } from './entry.ts';
 import { asItem, checkVersion, integerField, listField, stringField } from './item-fields.ts';
@@ -9,6 +10,7 @@ const PAGE_VERSION = 1;
 export function encodePage(page: Page): Item {
   return {
     v: PAGE_VERSION,
+    tenant: TENANT_DEFAULT,
     first: page.first,
     next: page.next,
     g: page.guard,

@@ -1,5 +1,5 @@
 import type { SegmentId } from '../model/ids.ts';
-import type { SegmentRange } from '../model/topic.ts';
+import { type SegmentRange, TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
 import { checkVersion, integerField, stringField, stringsField } from './item-fields.ts';
 
@@ -9,7 +9,14 @@ const SEGMENT_VERSION = 1;
 export type SegmentRecord = SegmentRange & { readonly predecessors: readonly SegmentId[] };
 
 export function encodeSegment(record: SegmentRecord): Item {
-  return { v: SEGMENT_VERSION, segment: record.segment, lo: record.lo, hi: record.hi, predecessors: record.predecessors };
+  return {
+    v: SEGMENT_VERSION,
+    tenant: TENANT_DEFAULT,
+    segment: record.segment,
+    lo: record.lo,
+    hi: record.hi,
+    predecessors: record.predecessors,
+  };
 }
 
 /** Error `corrupt` where the item is not as FORMAT.md says. */

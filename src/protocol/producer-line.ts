@@ -1,4 +1,4 @@
-import { encodeLine } from '../format/line.ts';
+import { encodeLineItem } from '../format/line.ts';
 import type { Head, Line, LineBatch } from '../model/head.ts';
 import type { CommitId } from '../model/ids.ts';
 import { HEAD_LINES_MAX, LINE_BATCHES_MAX } from '../model/limits.ts';
@@ -68,5 +68,5 @@ export function evictedLine(line: Line): { readonly item: Item; readonly conditi
       { op: '<', path: ['n'], value: line.next },
     ],
   ];
-  return { item: { v: 1, ...encodeLine(line) }, condition: [{ op: 'or', any: older }] };
+  return { item: encodeLineItem(line), condition: [{ op: 'or', any: older }] };
 }

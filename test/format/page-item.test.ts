@@ -17,7 +17,7 @@ test('a page with anything of another type, or left out, is corrupt', () => {
     fc.property(
       arbitraryPage.filter((page) => page.entries.length > 0),
       (page) => {
-        expect(undetected(encodePage(page), decodePage)).toEqual([]);
+        expect(undetected(encodePage(page), decodePage, { ignored: ['tenant'] })).toEqual([]);
       },
     ),
     { numRuns: 10 },
