@@ -62,7 +62,7 @@ describe.concurrent('what npm start says when it cannot', { timeout: 120_000 }, 
   test('the data folder cannot be used', () =>
     withDataFolder(async (dir) => {
       const line = await failure(dir, { KELP_DATA: '/dev/null/kelp' });
-      expect(line).toBe('the data folder /dev/null/kelp cannot be used: ENOTDIR (see KELP_DATA)');
+      expect(line).toBe('the data folder /dev/null/kelp cannot be used: a file stands in its place (see KELP_DATA)');
     }));
 
   test('a secret is damaged', () =>
