@@ -21,8 +21,8 @@ export type TableFault =
   | { readonly kind: 'answer-lost' }
   /** Told as indefinite; lands after `ms`, or when the test says so. */
   | { readonly kind: 'late'; readonly ms?: number }
-  /** Answered rightly; a second copy lands after `ms`, or when the test says so. */
-  | { readonly kind: 'doubled'; readonly ms?: number }
+  /** Answered rightly; a second copy lands after `ms`, or when the test says so. `ofApplied`: none of a write that was refused. */
+  | { readonly kind: 'doubled'; readonly ms?: number; readonly ofApplied?: boolean }
   /** Reaches the table late, or its answer comes late. */
   | { readonly kind: 'delayed' | 'answer-delayed'; readonly ms: number }
   /** No answer until the caller gives up; applied all the same, or not. */
@@ -85,7 +85,7 @@ export function createFaultyTable(
     if (fault.kind === 'delayed') await clock.sleep(fault.ms, signal);
     if (fault.kind !== 'doubled' && fault.kind !== 'delayed' && fault.kind !== 'answer-delayed') throw errorOf('write', fault);
     const result = await run(signal);
-    if (fault.kind === 'doubled') late.add(`copy of ${what}`, () => run(forEver), fault.ms);
+    if (fault.kind === 'doubled' && (result.applied || fault.ofApplied !== true)) late.add(`copy of ${what}`, () => run(forEver), fault.ms);
     if (fault.kind === 'answer-delayed') await clock.sleep(fault.ms, signal);
     return result;
   }

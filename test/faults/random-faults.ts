@@ -8,10 +8,15 @@ export type FaultMix = {
   readonly share: number;
   /** The longest delay, and how late a late effect lands. */
   readonly msMax: number;
+  /** Copies of a table's writes are of those that were applied only: nothing repeats a request after its refusal was answered. */
+  readonly copiesOfApplied?: boolean;
 };
 
 /** Every kind of fault of a table but the one that never answers, which is for tests with deadlines. */
-export function randomTableFaults(random: SeededRandom, { share, msMax }: FaultMix): Choose<TableCall, TableFault> {
+export function randomTableFaults(
+  random: SeededRandom,
+  { share, msMax, copiesOfApplied = false }: FaultMix,
+): Choose<TableCall, TableFault> {
   const late = (from: SeededRandom): number => from.integer(msMax + 1);
   const kinds: ((from: SeededRandom) => TableFault)[] = [
     () => ({ kind: 'throttled' }),
@@ -20,7 +25,7 @@ export function randomTableFaults(random: SeededRandom, { share, msMax }: FaultM
     () => ({ kind: 'failed' }),
     () => ({ kind: 'answer-lost' }),
     (from) => ({ kind: 'late', ms: late(from) }),
-    (from) => ({ kind: 'doubled', ms: late(from) }),
+    (from) => ({ kind: 'doubled', ms: late(from), ofApplied: copiesOfApplied }),
     (from) => ({ kind: 'delayed', ms: late(from) }),
     (from) => ({ kind: 'answer-delayed', ms: late(from) }),
   ];

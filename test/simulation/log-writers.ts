@@ -32,7 +32,7 @@ const TRIES_MAX = 6;
 const PRODUCERS = 10;
 const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'] as const;
 
-type Answer = { readonly outcome: Outcome; readonly address?: Address; readonly error?: KelpError };
+export type Answer = { readonly outcome: Outcome; readonly address?: Address; readonly error?: KelpError };
 
 export const think = ({ run, random }: Client): Promise<void> => run.world.clock.sleep(random.integer(THINK_MS_MAX), run.world.signal);
 
@@ -45,7 +45,7 @@ export async function ask<T>({ run, random }: Client, call: (life: Life, signal:
 }
 
 /** One try of a request, with an answer for each of its messages. */
-async function attempt(client: Client, request: PublishRequest, count: number): Promise<Answer[]> {
+export async function attempt(client: Client, request: PublishRequest, count: number): Promise<Answer[]> {
   const { run } = client;
   try {
     const results = await ask(client, async ({ broker }, signal) => {
