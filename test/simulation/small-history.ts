@@ -104,7 +104,7 @@ function matchOf(client: Client, notebook: Notebook): { readonly segment: Segmen
 async function publish(client: Client, notebook: Notebook, name: string): Promise<void> {
   const { random } = client;
   const values = Array.from({ length: random.pick([1, 1, 1, 2]) }, (_, m) => `${name}.${m}`);
-  const match = random.chance(0.5) ? matchOf(client, notebook) : {};
+  const match = random.chance(0.5) ? matchOf(client, notebook) : undefined;
   const end = notebook.begin(client.name);
   const answers = await attempt(client, { ...publishOf(values), ...match }, values.length);
   const [first] = answers;
@@ -114,9 +114,9 @@ async function publish(client: Client, notebook: Notebook, name: string): Promis
     if (!isNext) throw new Error(`${name} is not stored in a row`);
   });
   if (first.address !== undefined) learn(notebook, first.address.segment as SegmentId, first.address.offset + values.length);
-  const asked = 'matchTail' in match ? { matchTail: match.matchTail } : {};
+  const asked = match === undefined ? {} : { matchTail: match.matchTail };
   const callIn = (segment: SegmentId): Call => ({ kind: 'publish', values, ...asked, outcome: outcomeIn(segment, first) });
-  end((segment) => ('segment' in match && match.segment !== segment ? undefined : callIn(segment)));
+  end((segment) => (match !== undefined && match.segment !== segment ? undefined : callIn(segment)));
 }
 
 /** What the answer says of one segment: who was stored in another one, or is told so, met a seal or nothing at all. */
