@@ -58,6 +58,8 @@ export const GROUP_BYTES_MAX = 4_194_304;
 export const GROUPS_IN_FLIGHT_MAX = 4;
 /** How long a gathering group waits behind slow ones before it starts all the same. */
 export const GROUP_LINGER_MS = 20;
+/** The same behind a single one: about half of what a small group takes. */
+export const GROUP_LINGER_MS_MIN = 2;
 /** How long a group's commits keep the next groups back: longer, only a throttled segment takes, and its neighbours must not wait. */
 export const GROUP_SLOT_MS_MAX = 1_000;
 /** Bytes of publishes that a broker holds un-acked; above it, 503. */

@@ -5,6 +5,7 @@ import {
   GROUP_BYTES_EAGER,
   GROUP_BYTES_MAX,
   GROUP_LINGER_MS,
+  GROUP_LINGER_MS_MIN,
   GROUP_PATIENCE_MAX,
   GROUP_SEGMENTS_EAGER,
   GROUP_SLOT_MS_MAX,
@@ -134,10 +135,15 @@ function mayStart(lane: Lane): boolean {
   const oldest = lane.queue[0];
   if (oldest === undefined || lane.slots >= GROUPS_IN_FLIGHT_MAX) return false;
   if (lane.slots === 0) return true;
-  return lane.queuedBytes >= Math.min(GROUP_BYTES_MAX, GROUP_BYTES_EAGER * patience(oldest)) || waitedMs(lane, oldest) >= lingerMs(oldest);
+  return (
+    lane.queuedBytes >= Math.min(GROUP_BYTES_MAX, GROUP_BYTES_EAGER * patience(oldest)) || waitedMs(lane, oldest) >= lingerMs(lane, oldest)
+  );
 }
 
-const lingerMs = (oldest: Waiting): number => GROUP_LINGER_MS * patience(oldest);
+/** Beside one group alone the next one gathers only shortly: at a low rate it would wait longer than it takes. */
+function lingerMs(lane: Lane, oldest: Waiting): number {
+  return (lane.slots === 1 ? GROUP_LINGER_MS_MIN : GROUP_LINGER_MS) * patience(oldest);
+}
 
 /**
  * A group has a commit for each segment that it touches, and the table takes only so many: over many segments a group
@@ -156,7 +162,7 @@ async function linger(lane: Lane): Promise<void> {
   const wakeUp = new AbortController();
   lane.wakeUp = wakeUp;
   // A timer may be early by a part of a millisecond. One that has waited long enough waits for another batch of its line.
-  const leftMs = Math.ceil(lingerMs(oldest) - waitedMs(lane, oldest));
+  const leftMs = Math.ceil(lingerMs(lane, oldest) - waitedMs(lane, oldest));
   try {
     await lane.deps.clock.sleep(leftMs > 0 ? leftMs : GROUP_LINGER_MS, wakeUp.signal);
   } catch (reason) {
