@@ -65,7 +65,7 @@ export async function replay(shared: SharedTable, processes: readonly Process[],
   let end: { readonly state: ProcessState } | undefined;
   let failure: unknown;
   const caller = new AbortController();
-  phase(recordingTable(calls, caller.signal), local.state, caller.signal).then(
+  phase(recordingTable(calls), local.state, caller.signal).then(
     (state) => (end = { state }),
     (error: unknown) => (failure = error ?? new Error('failed without a reason')),
   );
@@ -93,13 +93,14 @@ export function localText(local: Local): string | undefined {
   return local.history.length === 0 ? `${local.process} ${local.phase} ${canonical(local.state)}` : undefined;
 }
 
-function recordingTable(calls: Call[], caller: AbortSignal): MetadataTable {
-  const call = (request: Request): Promise<Answer> => {
-    caller.throwIfAborted();
+/** Each call goes by the signal that the product gives it: what runs in the background has one of its own. */
+function recordingTable(calls: Call[]): MetadataTable {
+  const call = async (request: Request, signal: AbortSignal): Promise<Answer> => {
+    signal.throwIfAborted();
     return new Promise((resolve) => calls.push({ request, settle: resolve }));
   };
-  const write = async (request: Request): Promise<WriteResult> => {
-    const answer = await call(request);
+  const write = async (request: Request, signal: AbortSignal): Promise<WriteResult> => {
+    const answer = await call(request, signal);
     switch (answer.answer) {
       case 'applied':
         return { applied: true, item: answer.item ?? {} };
@@ -108,23 +109,24 @@ function recordingTable(calls: Call[], caller: AbortSignal): MetadataTable {
       case 'failed':
         throw new KelpError('throttled', 'table-throttled', 'not applied');
       default:
-        throw new KelpError('indefinite', 'table-indefinite', 'not answered', { cause: caller.reason });
+        throw new KelpError('indefinite', 'table-indefinite', 'not answered', { cause: signal.reason });
     }
   };
-  const unread = (): unknown => (caller.aborted ? caller.reason : new KelpError('unavailable', 'table-unavailable', 'not answered'));
+  const unread = (signal: AbortSignal): unknown =>
+    signal.aborted ? signal.reason : new KelpError('unavailable', 'table-unavailable', 'not answered');
   return {
-    async get(key): Promise<Item | undefined> {
-      const answer = await call({ op: 'get', key });
+    async get(key, signal): Promise<Item | undefined> {
+      const answer = await call({ op: 'get', key }, signal);
       if (answer.answer === 'item') return answer.item;
-      throw unread();
+      throw unread(signal);
     },
-    async query(query) {
-      const answer = await call({ op: 'query', query });
+    async query(query, signal) {
+      const answer = await call({ op: 'query', query }, signal);
       if (answer.answer === 'items') return { items: answer.items, more: answer.more };
-      throw unread();
+      throw unread(signal);
     },
-    put: (key, item, condition) => write({ op: 'put', key, item, condition }),
-    update: (key, update) => write({ op: 'update', key, update }),
-    delete: (key, condition) => write({ op: 'delete', key, condition }),
+    put: (key, item, condition, signal) => write({ op: 'put', key, item, condition }, signal),
+    update: (key, update, signal) => write({ op: 'update', key, update }, signal),
+    delete: (key, condition, signal) => write({ op: 'delete', key, condition }, signal),
   };
 }

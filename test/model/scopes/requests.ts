@@ -21,6 +21,22 @@ const CHILDREN = [LEFT, RIGHT];
 const childItems = CHILDREN.map((range) => headItem(newHead(range.segment, { ...range, predecessors: [SEGMENT] }), range.segment));
 const sealers = (count: number): Process[] => Array.from({ length: count }, (_, index) => sealer(`sealer${index + 1}`, CHILDREN));
 
+/** Brokers with a plain message each. */
+const plain = (count: number): Process[] =>
+  ['x', 'y']
+    .slice(0, count)
+    .map((message) =>
+      publisher({
+        name: message.toUpperCase(),
+        instance: message,
+        nowMs: 6,
+        object: `o${message}`,
+        members: [{ message }],
+        known: [openHead()],
+      }),
+    );
+const PLAIN_OBJECTS = { ox: [{ message: 'x', count: 1 }], oy: [{ message: 'y', count: 1 }] };
+
 /** What a sweeper does before it looks for garbage: from then on, objects of the first minute can't be committed. */
 const floorRaiser: Process = {
   name: 'sweeper',
@@ -40,19 +56,29 @@ const FLOOR = '00000001';
 
 /** A request whose segment is sealed on the way, by one or several who carry the change on; spillers work on the sealed head, too. */
 export function sealedUnderfoot(
-  size: Faults & { readonly sealers: number; readonly spillers: number; readonly both: boolean; readonly floor?: boolean },
+  size: Faults & {
+    readonly sealers: number;
+    readonly spillers: number;
+    readonly both: boolean;
+    readonly floor?: boolean;
+    readonly expected?: number;
+    readonly others?: number;
+  },
 ): Scope {
   const birth = openHead();
   const messages = [{ message: 'a', key: LOW_KEY }, ...(size.both ? [{ message: 'b', key: HIGH_KEY }] : [])];
+  const tail = size.expected === undefined ? {} : { matchTail: size.expected };
   return {
     items: [headItem(birth), ...childItems],
     processes: [
-      placer({ name: 'A', instance: 'a', nowMs: 5, messages, known: [birth] }),
+      placer({ name: 'A', instance: 'a', nowMs: 5, messages, known: [birth], ...tail }),
+      ...plain(size.others ?? 0),
       ...sealers(size.sealers),
       ...(size.floor === true ? [floorRaiser] : []),
       ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
     ],
     budgets: size,
+    objects: PLAIN_OBJECTS,
   };
 }
 
@@ -81,22 +107,13 @@ export function idempotent(
           ...(size.expected === undefined ? {} : { matchTail: size.expected }),
         }),
       ),
-      ...['X', 'Y'].slice(0, size.others).map((name) =>
-        publisher({
-          name,
-          instance: name.toLowerCase(),
-          nowMs: 6,
-          object: `o${name.toLowerCase()}`,
-          members: [{ message: name.toLowerCase() }],
-          known: [birth],
-        }),
-      ),
+      ...plain(size.others),
       ...Array.from({ length: size.spillers }, (_, index) => spiller(`spiller${index + 1}`, 1)),
       ...sealers(size.sealers),
       ...(size.floor === true ? [floorRaiser] : []),
     ],
     budgets: size,
-    objects: { ox: [{ message: 'x', count: 1 }], oy: [{ message: 'y', count: 1 }] },
+    objects: PLAIN_OBJECTS,
   };
 }
 

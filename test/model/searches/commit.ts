@@ -37,7 +37,10 @@ export const commitSearches: readonly Search[] = [
     file: 'commit',
     scope: 'groupsOfOneBroker',
     small: { others: 1, spillers: 0, unanswered: 1, late: 1 },
-    large: [{ others: 1, spillers: 0, unanswered: 2, late: 2, failures: 1, aborts: 1 }],
+    large: [
+      { others: 1, spillers: 0, unanswered: 1, late: 2 },
+      { others: 0, spillers: 0, unanswered: 1, late: 1, failures: 1, aborts: 1 },
+    ],
     limits: { HEAD_ENTRIES_SPILL: 1 },
   },
   {
@@ -79,7 +82,7 @@ export const commitSearches: readonly Search[] = [
     file: 'commit',
     scope: 'publishAndSpill',
     small: { publishers: 2, spillers: 1, rounds: 2, unanswered: 1, late: 1, failures: 2, aborts: 1 },
-    large: [{ publishers: 2, spillers: 2, rounds: 2, unanswered: 1, late: 2, failures: 3, aborts: 1 }],
+    large: [{ publishers: 2, spillers: 2, rounds: 1, unanswered: 1, late: 2, failures: 3, aborts: 1 }],
   },
   {
     name: 'giveUpTail',

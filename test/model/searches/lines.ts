@@ -28,7 +28,7 @@ export const linesSearches: readonly Search[] = [
     file: 'lines',
     scope: 'evictions',
     small: { begun: false, known: true, others: 1, later: true, unanswered: 1, late: 1 },
-    large: [{ begun: false, known: false, others: 2, later: true, unanswered: 1, late: 2 }],
+    large: [{ begun: false, known: false, others: 1, later: true, unanswered: 1, late: 2 }],
     limits: { HEAD_LINES_MAX: 1, HEAD_ENTRIES_MAX: 8 },
   },
   {
@@ -37,7 +37,10 @@ export const linesSearches: readonly Search[] = [
     file: 'lines',
     scope: 'evictions',
     small: { begun: true, known: false, others: 2, later: false, unanswered: 0, late: 1 },
-    large: [{ begun: true, known: false, others: 2, later: true, unanswered: 1, late: 2 }],
+    large: [
+      { begun: true, known: false, others: 2, later: false, unanswered: 1, late: 1 },
+      { begun: true, known: false, others: 1, later: true, unanswered: 1, late: 2 },
+    ],
     limits: { HEAD_LINES_MAX: 1, HEAD_ENTRIES_MAX: 8 },
   },
   {
@@ -46,7 +49,7 @@ export const linesSearches: readonly Search[] = [
     file: 'lines',
     scope: 'epochs',
     small: { others: 1, spillers: 0, unanswered: 0, late: 1 },
-    large: [{ others: 1, spillers: 1, unanswered: 1, late: 2 }],
+    large: [{ others: 1, spillers: 0, unanswered: 1, late: 2 }],
     limits: { HEAD_LINES_MAX: 1, HEAD_ENTRIES_MAX: 8 },
   },
   {
@@ -64,6 +67,6 @@ export const linesSearches: readonly Search[] = [
     file: 'lines',
     scope: 'variants',
     small: { spillers: 0, unanswered: 1, late: 1, failures: 1, aborts: 1, twice: true },
-    large: [{ spillers: 1, unanswered: 2, late: 2, failures: 3, aborts: 1, twice: true, seals: true }],
+    large: [{ spillers: 1, unanswered: 1, late: 1, failures: 1, aborts: 1, twice: true, seals: true }],
   },
 ];

@@ -12,6 +12,14 @@ export const requestsSearches: readonly Search[] = [
     large: [{ sealers: 1, spillers: 1, both: true, unanswered: 1, late: 1 }],
   },
   {
+    name: 'tailPlaced',
+    rows: 'A6, K1',
+    file: 'requests',
+    scope: 'sealedUnderfoot',
+    small: { sealers: 1, spillers: 1, both: false, others: 1, expected: 1, unanswered: 1, late: 1 },
+    large: [{ sealers: 1, spillers: 1, both: false, others: 2, expected: 1, unanswered: 1, late: 2 }],
+  },
+  {
     name: 'floors',
     rows: 'A6, the floor',
     file: 'requests',
@@ -40,8 +48,8 @@ export const requestsSearches: readonly Search[] = [
     rows: 'K1, K2',
     file: 'requests',
     scope: 'idempotent',
-    small: { handlers: 2, spillers: 0, others: 1, sealers: 0, expected: 1, unanswered: 0, late: 0 },
-    large: [{ handlers: 2, spillers: 1, others: 2, sealers: 0, expected: 1, unanswered: 2, late: 1 }],
+    small: { handlers: 2, spillers: 0, others: 1, sealers: 0, expected: 1, unanswered: 1, late: 1 },
+    large: [{ handlers: 2, spillers: 1, others: 1, sealers: 0, expected: 1, unanswered: 1, late: 1 }],
     limits: { MOVES_MAX: 1 },
   },
   {

@@ -9,7 +9,10 @@ export const topicsSearches: readonly Search[] = [
     file: 'topics',
     scope: 'changes',
     small: { carriers: 0, publishers: 0, unanswered: 1, late: 1 },
-    large: [{ carriers: 1, publishers: 1, unanswered: 1, late: 1 }],
+    large: [
+      { carriers: 0, publishers: 1, unanswered: 2, late: 2 },
+      { carriers: 1, publishers: 0, unanswered: 0, late: 1 },
+    ],
   },
   {
     name: 'childOpens',
@@ -25,7 +28,7 @@ export const topicsSearches: readonly Search[] = [
     file: 'topics',
     scope: 'deletion',
     small: { carriers: 1, deleters: 1, unanswered: 0, late: 1 },
-    large: [{ carriers: 2, deleters: 1, unanswered: 1, late: 1 }],
+    large: [{ carriers: 1, deleters: 1, unanswered: 1, late: 1 }],
   },
   {
     name: 'creation',
@@ -33,6 +36,9 @@ export const topicsSearches: readonly Search[] = [
     file: 'topics',
     scope: 'creation',
     small: { creators: 2, deleters: 0, unanswered: 1, late: 1 },
-    large: [{ creators: 2, deleters: 1, unanswered: 1, late: 1 }],
+    large: [
+      { creators: 1, deleters: 1, unanswered: 1, late: 1 },
+      { creators: 2, deleters: 1, unanswered: 0, late: 1 },
+    ],
   },
 ];
