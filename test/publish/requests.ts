@@ -39,7 +39,6 @@ export function firstSegment(topic: Topic): SegmentId {
   return range.segment;
 }
 
-/** Offsets of a result of which all was placed; null where it is too long ago. */
 /** Each result in short: `s0000000:0`, `s0000000:0 again`, or the error's code. */
 export function brief(result: PublishResult): string[] {
   return result.map((one) => (one instanceof KelpError ? one.code : describe(one)));
