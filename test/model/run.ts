@@ -6,10 +6,18 @@ import { searches } from './searches.ts';
 // `npm run model [name]`: the larger scopes (hours of interleavings, minutes of time), then each rule's trace.
 // `--small`: the scopes of the tests. `--rules`: the traces alone.
 
-const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const has = (flag: string): boolean => process.argv.includes(flag);
+const FLAGS = ['--small', '--rules'];
+const given = process.argv.slice(2);
+const words = given.filter((word) => !word.startsWith('--'));
+const has = (flag: string): boolean => given.includes(flag);
 const wanted = (name: string): boolean => words.length === 0 || words.some((word) => name.includes(word));
 const number = (value: number): string => value.toLocaleString('en').padStart(12);
+
+const names = [...searches.map((search) => search.name), ...rules.map((rule) => rule.row)];
+if (given.some((word) => word.startsWith('--') && !FLAGS.includes(word)) || !names.some(wanted)) {
+  console.error(`npm run model -- [${FLAGS.join('] [')}] [part of a name]; there are: ${[...new Set(names)].join(' ')}`);
+  process.exit(2);
+}
 
 let failed = 0;
 for (const search of has('--rules') ? [] : searches) {
