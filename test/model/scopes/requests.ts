@@ -23,18 +23,16 @@ const sealers = (count: number): Process[] => Array.from({ length: count }, (_, 
 
 /** Brokers with a plain message each. */
 const plain = (count: number): Process[] =>
-  ['x', 'y']
-    .slice(0, count)
-    .map((message) =>
-      publisher({
-        name: message.toUpperCase(),
-        instance: message,
-        nowMs: 6,
-        object: `o${message}`,
-        members: [{ message }],
-        known: [openHead()],
-      }),
-    );
+  ['x', 'y'].slice(0, count).map((message) =>
+    publisher({
+      name: message.toUpperCase(),
+      instance: message,
+      nowMs: 6,
+      object: `o${message}`,
+      members: [{ message }],
+      known: [openHead()],
+    }),
+  );
 const PLAIN_OBJECTS = { ox: [{ message: 'x', count: 1 }], oy: [{ message: 'y', count: 1 }] };
 
 /** What a sweeper does before it looks for garbage: from then on, objects of the first minute can't be committed. */
