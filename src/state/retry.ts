@@ -1,4 +1,4 @@
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../model/limits.ts';
+import { backoffMs } from '../model/backoff.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 
@@ -8,6 +8,5 @@ export async function backoff(
   attempt: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const capMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempt - 1));
-  await deps.clock.sleep(Math.ceil(capMs * deps.random.fraction()), signal);
+  await deps.clock.sleep(Math.ceil(backoffMs(attempt, deps.random.fraction())), signal);
 }

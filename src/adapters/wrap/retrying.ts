@@ -1,5 +1,5 @@
+import { backoffMs } from '../../model/backoff.ts';
 import { KelpError } from '../../model/errors.ts';
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { MetadataTable } from '../../ports/metadata-table.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
@@ -56,6 +56,5 @@ async function askAgain<T>(retries: ReadRetries, read: () => Promise<T>, signal:
 function waitBefore(error: unknown, attempt: number, { random, attemptsMax }: ReadRetries): number | undefined {
   if (attempt >= attemptsMax || !(error instanceof KelpError)) return undefined;
   if (error.kind !== 'throttled' && error.kind !== 'unavailable' && error.kind !== 'conflict') return undefined;
-  const capMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempt - 1));
-  return Math.max(capMs * random.fraction(), error.retryAfterMs ?? 0);
+  return Math.max(backoffMs(attempt, random.fraction()), error.retryAfterMs ?? 0);
 }
