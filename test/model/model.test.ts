@@ -8,7 +8,7 @@ import { searches } from './searches.ts';
 
 const SLOW_MS = 300_000;
 
-describe('with all rules', () => {
+describe.concurrent('with all rules', () => {
   test.each(searches)('$name holds ($rows)', { timeout: SLOW_MS }, async (search) => {
     const verdict = await runJob(jobOf(search, search.small));
     expect(verdict.fault, verdict.trace.join('\n')).toBeUndefined();
@@ -18,7 +18,7 @@ describe('with all rules', () => {
   });
 });
 
-describe('with a rule taken away', () => {
+describe.concurrent('with a rule taken away', () => {
   test.each(rules)('$row: without "$without", $faults', { timeout: SLOW_MS }, async (rule) => {
     const { fault, trace } = await runJob(jobWithout(rule));
     expect(fault, 'the search finds nothing').toBeDefined();
