@@ -6,7 +6,7 @@ import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX } from '../model/
 import type { Item, Update } from '../ports/metadata-table.ts';
 import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
-import { backoff } from '../state/retry.ts';
+import { backoffUnlessAborted } from '../state/retry.ts';
 import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
 import { type CommitDeps, findFate } from './find-fate.ts';
 import { judgeAlone, planCommit } from './plan-commit.ts';
@@ -65,7 +65,7 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
       if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, signal, error) : error;
       if (signal.aborted) break;
       lastError = error;
-      await pause(deps, attempt, signal);
+      await backoffUnlessAborted(deps, attempt, signal);
     }
   }
   return failedOutcome(endOfBudget(attempts.inFlight, signal, lastError));
@@ -161,13 +161,6 @@ const segmentGone = (request: CommitRequest): KelpError => new KelpError('not-fo
 /** Surely not applied, or unanswered: either way the same id may be sent again. */
 function isRetryable(error: unknown): boolean {
   return error instanceof KelpError && ['throttled', 'conflict', 'unavailable', 'indefinite'].includes(error.kind);
-}
-
-/** The signal's end is seen by the loop; it needs no second report here. */
-async function pause(deps: CommitDeps, attempt: number, signal: AbortSignal): Promise<void> {
-  await backoff(deps, attempt, signal).catch((reason: unknown) => {
-    if (!signal.aborted) throw reason;
-  });
 }
 
 /** `cause`: the last failure that was not the signal's own end; without one, only the caller's time is over. */

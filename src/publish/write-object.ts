@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Random } from '../ports/random.ts';
 import { throwCallersEnd } from '../state/callers-end.ts';
-import { backoff } from '../state/retry.ts';
+import { backoffUnlessAborted } from '../state/retry.ts';
 
 export type WriteDeps = { readonly store: ObjectStore; readonly clock: Clock; readonly random: Random };
 
@@ -46,7 +46,7 @@ export async function writeObject(
       if (error instanceof KelpError && error.kind === 'invalid') throw error;
       if (signal.aborted) break;
       cause = error;
-      await backoff(deps, attempt, signal).catch(() => undefined);
+      await backoffUnlessAborted(deps, attempt, signal);
     }
   }
   if (cause === undefined) throwCallersEnd(signal);

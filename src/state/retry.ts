@@ -10,3 +10,14 @@ export async function backoff(
 ): Promise<void> {
   await deps.clock.sleep(Math.ceil(backoffMs(attempt, deps.random.fraction())), signal);
 }
+
+/** The same for a loop that looks at the signal itself: its end cuts the sleep short, and needs no second report. */
+export async function backoffUnlessAborted(
+  deps: { readonly clock: Clock; readonly random: Random },
+  attempt: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await backoff(deps, attempt, signal).catch((reason: unknown) => {
+    if (!signal.aborted) throw reason;
+  });
+}
