@@ -11,9 +11,9 @@ const LAYERS = {
   topology: ['state', 'protocol', 'format', 'ports', 'model'],
   // Siblings don't know each other: what two of them need goes down.
   ...Object.fromEntries([...SERVICES, 'control', 'archive'].map((name) => [name, BELOW_SERVICES])),
-  http: [...SERVICES, 'format', 'ports', 'model'],
+  http: [...SERVICES, 'control', 'format', 'ports', 'model'],
   // Puts the services together, for every runtime.
-  broker: [...SERVICES, ...BELOW_SERVICES],
+  broker: [...SERVICES, 'control', ...BELOW_SERVICES],
   client: ['format', 'model'],
   adapters: ['format', 'ports', 'model'],
   cli: [...SERVICES, 'broker', 'http', 'control', 'archive', 'client', 'adapters', ...BELOW_SERVICES],

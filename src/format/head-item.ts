@@ -1,5 +1,5 @@
 import type { Entry, Head, Line } from '../model/head.ts';
-import type { CommitId, Minute, SegmentId, TopicId } from '../model/ids.ts';
+import type { BrokerId, CommitId, Minute, SegmentId, TopicId } from '../model/ids.ts';
 import { LOAD_BUCKETS } from '../model/limits.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
@@ -17,7 +17,7 @@ import {
   wordField,
 } from './item-fields.ts';
 import { decodeLine } from './line.ts';
-import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
+import { decodeSegmentRange, encodeServedRange } from './segment-range.ts';
 
 /** Version of the stored form. */
 const HEAD_VERSION = 1;
@@ -53,13 +53,14 @@ export function encodeNewHead(head: {
     bytes: 0,
     commits: 0,
     hist: Array.from({ length: LOAD_BUCKETS }, () => 0),
+    brokers: head.range.brokers ?? [],
     predecessors: head.predecessors,
     successors: [],
   };
 }
 
 export function encodeSuccessors(successors: readonly SegmentRange[]): Item[] {
-  return successors.map(encodeSegmentRange);
+  return successors.map(encodeServedRange);
 }
 
 /** Error `corrupt` where the item is not a head as FORMAT.md describes it. */
@@ -86,6 +87,8 @@ export function decodeHead(item: Item): Head {
       commits: integerField(item, 'commits'),
       buckets: integersField(item, 'hist'),
     },
+    // Heads of before brokers were assigned have none.
+    brokers: item['brokers'] === undefined ? [] : (stringsField(item, 'brokers') as readonly BrokerId[]),
     predecessors: stringsField(item, 'predecessors') as readonly SegmentId[],
     successors: listField(item, 'successors').map(decodeSegmentRange),
   };

@@ -1,4 +1,4 @@
-import type { SegmentId, TopicId } from '../model/ids.ts';
+import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
 import type { Key } from '../ports/metadata-table.ts';
 
 // The one file that makes table keys. Offsets have 16 digits, so that text order is number order.
@@ -29,3 +29,13 @@ export const lineKey = (topic: TopicId, segment: SegmentId, producer: string): K
 export const idempotencyKey = (topic: TopicId, digest: string): Key => ({ pk: `i#${topic}#${digest}`, sk: 'request' });
 /** Written, read and deleted by a broker that asks itself whether it is ready. */
 export const probeKey = (id: string): Key => ({ pk: `probe#${id}`, sk: 'probe' });
+
+export const brokersPartition = (tenant: string): string => `b#${tenant}`;
+export const brokerKey = (tenant: string, broker: BrokerId): Key => ({ pk: brokersPartition(tenant), sk: broker });
+/** The segments that a broker serves, or did: they are looked at when it leaves. */
+export const servedPartition = (broker: BrokerId): string => `a#${broker}`;
+export const servedKey = (broker: BrokerId, topic: TopicId, segment: SegmentId): Key => ({
+  pk: servedPartition(broker),
+  sk: `${topic}#${segment}`,
+});
+export const leaseKey = (): Key => ({ pk: 'lease', sk: 'leader' });

@@ -1,13 +1,13 @@
 import { KelpError } from '../model/errors.ts';
 import type { SegmentId, TopicId } from '../model/ids.ts';
-import type { PartitionKey, Topic, TopologyChange } from '../model/topic.ts';
+import { REPLICAS_DEFAULT } from '../model/limits.ts';
+import { CHANGE_KINDS, type PartitionKey, type Topic, type TopologyChange } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
 import { asItem, checkVersion, integerField, listField, stringField, stringsField, wordField } from './item-fields.ts';
-import { decodeSegmentRange, encodeSegmentRange } from './segment-range.ts';
+import { decodeSegmentRange, encodeSegmentRange, encodeServedRange } from './segment-range.ts';
 
 const TOPIC_VERSION = 1;
 const STATES = ['active', 'deleting', 'deleted'] as const;
-const KINDS = ['create', 'delete'] as const;
 
 export function encodeTopic(topic: Topic): Item {
   return {
@@ -17,6 +17,7 @@ export function encodeTopic(topic: Topic): Item {
     name: topic.name,
     partitionKey: topic.settings.partitionKey,
     segments: topic.settings.segments,
+    replicas: topic.settings.replicas,
     state: topic.state,
     version: topic.version,
     firstSegment: topic.firstSegment,
@@ -34,7 +35,12 @@ export function decodeTopic(item: Item): Topic {
     id: stringField(item, 'topic') as TopicId,
     name: stringField(item, 'name'),
     tenant: stringField(item, 'tenant'),
-    settings: { partitionKey: decodePartitionKey(item['partitionKey']), segments: integerField(item, 'segments') },
+    settings: {
+      partitionKey: decodePartitionKey(item['partitionKey']),
+      segments: integerField(item, 'segments'),
+      // Topics of before brokers were assigned have none.
+      replicas: item['replicas'] === undefined ? REPLICAS_DEFAULT : integerField(item, 'replicas'),
+    },
     state: wordField(item, 'state', STATES),
     version: integerField(item, 'version'),
     firstSegment: integerField(item, 'firstSegment'),
@@ -46,14 +52,14 @@ export function decodeTopic(item: Item): Topic {
 }
 
 function encodeChange(change: TopologyChange): Item {
-  return { id: change.id, kind: change.kind, parents: change.parents, children: change.children.map(encodeSegmentRange) };
+  return { id: change.id, kind: change.kind, parents: change.parents, children: change.children.map(encodeServedRange) };
 }
 
 function decodeChange(value: Value): TopologyChange {
   const item = asItem(value, 'changes');
   return {
     id: stringField(item, 'id'),
-    kind: wordField(item, 'kind', KINDS),
+    kind: wordField(item, 'kind', CHANGE_KINDS),
     parents: stringsField(item, 'parents') as readonly SegmentId[],
     children: listField(item, 'children').map(decodeSegmentRange),
   };

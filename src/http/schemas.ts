@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { HEADERS_MAX, PARTITIONS, REQUEST_MESSAGES_MAX, SEGMENTS_AT_CREATION_MAX, TIMESTAMP_MS_MAX } from '../model/limits.ts';
+import {
+  HEADERS_MAX,
+  PARTITIONS,
+  REPLICAS_MAX,
+  REQUEST_MESSAGES_MAX,
+  SEGMENTS_AT_CREATION_MAX,
+  TIMESTAMP_MS_MAX,
+} from '../model/limits.ts';
 
 // What PROTOCOL.md says about JSON, for machines: openapi.json is made of it, and every answer of the HTTP tests is held
 // against it. The product itself doesn't import it: requests are parsed by hand, byte-exact and fast.
@@ -34,8 +41,14 @@ export const PartitionKey = z
   .union([z.literal('key'), z.strictObject({ header: z.string() }), z.strictObject({ pointer: z.string() })])
   .meta({ id: 'PartitionKey', description: "Where a message's key is: in `key`, in a header, or at a JSON Pointer in its value." });
 
+const Replicas = z.int().min(1).max(REPLICAS_MAX);
+
 export const TopicSettings = z
-  .strictObject({ partitionKey: PartitionKey, segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX).optional() })
+  .strictObject({
+    partitionKey: PartitionKey,
+    segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX).optional(),
+    replicas: Replicas.optional(),
+  })
   .meta({ id: 'TopicSettings' });
 
 export const Topic = z
@@ -44,6 +57,7 @@ export const Topic = z
     id: z.string().regex(/^[a-z][0-9a-z]{15}$/),
     partitionKey: PartitionKey,
     segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX),
+    replicas: Replicas,
     createdMs: Integer,
   })
   .meta({ id: 'Topic' });

@@ -14,7 +14,7 @@ import {
   repeatedMember,
 } from '../format/json-reader.ts';
 import { invalid, type KelpError } from '../model/errors.ts';
-import { KEY_PLACE_BYTES_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
+import { KEY_PLACE_BYTES_MAX, REPLICAS_DEFAULT, REPLICAS_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
 import { type Bytes, KIND_HEADER } from '../model/message.ts';
 import type { PartitionKey, TopicSettings } from '../model/topic.ts';
 import { parseInteger } from './query.ts';
@@ -25,22 +25,24 @@ const text = new TextDecoder();
 const wrong = (field: string, message: string): KelpError => invalid('invalid-settings', field, message);
 
 /**
- * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments"}`. Errors `invalid-json`,
+ * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments", "replicas"}`. Errors `invalid-json`,
  * `invalid-settings`, `invalid-pointer`, naming the member.
  */
 export function parseTopicSettings(body: Bytes): TopicSettings {
   const reader = readJson(body);
   let partitionKey: PartitionKey | undefined;
   let segments = 1;
+  let replicas = REPLICAS_DEFAULT;
   if (nextKind(reader) !== 'object') throw wrong('', 'the body is an object');
   forEachMember(reader, (name) => {
     if (name === 'partitionKey') partitionKey = readPartitionKey(reader);
-    else if (name === 'segments') segments = readSegments(reader);
-    else throw wrong(memberField(reader), 'no such member; there are partitionKey and segments');
+    else if (name === 'segments') segments = readCount(reader, name, SEGMENTS_AT_CREATION_MAX);
+    else if (name === 'replicas') replicas = readCount(reader, name, REPLICAS_MAX);
+    else throw wrong(memberField(reader), 'no such member; there are partitionKey, segments and replicas');
   });
   endJson(reader);
   if (partitionKey === undefined) throw wrong('partitionKey', `where a message has its key: ${PLACES}`);
-  return { partitionKey, segments };
+  return { partitionKey, segments, replicas };
 }
 
 /** `visit` reads the member's value. */
@@ -54,11 +56,9 @@ function forEachMember(reader: JsonReader, visit: (name: string) => void): void 
   }
 }
 
-function readSegments(reader: JsonReader): number {
+function readCount(reader: JsonReader, member: string, max: number): number {
   const value = parseInteger(text.decode(readSlice(reader)));
-  if (value === undefined || value < 1 || value > SEGMENTS_AT_CREATION_MAX) {
-    throw wrong('segments', `an integer from 1 to ${SEGMENTS_AT_CREATION_MAX}`);
-  }
+  if (value === undefined || value < 1 || value > max) throw wrong(member, `an integer from 1 to ${max}`);
   return value;
 }
 

@@ -56,5 +56,6 @@ const documentOf = ({ name, id, settings, createdMs }: Topic): Record<string, un
   id,
   partitionKey: settings.partitionKey,
   segments: settings.segments,
+  replicas: settings.replicas,
   createdMs,
 });

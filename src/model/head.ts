@@ -1,4 +1,4 @@
-import type { CommitId, Minute, ObjectId, SegmentId, TopicId } from './ids.ts';
+import type { BrokerId, CommitId, Minute, ObjectId, SegmentId, TopicId } from './ids.ts';
 import type { Bytes } from './message.ts';
 import type { Range, SegmentRange } from './topic.ts';
 
@@ -55,6 +55,8 @@ export type Head = Range & {
   /** Lines that were moved out of the head so far. */
   readonly evictions: number;
   readonly load: Load;
+  /** Who serves it; empty until that is decided, and then for ever the same. */
+  readonly brokers: readonly BrokerId[];
   readonly predecessors: readonly SegmentId[];
   /** Who continues the range; empty while open, and for ever after a deletion. */
   readonly successors: readonly SegmentRange[];

@@ -12,16 +12,20 @@ export type ObjectId = Brand<string, 'ObjectId'>;
  * Fixed width, so byte order is time order. `''` sorts before every commit id.
  */
 export type CommitId = Brand<string, 'CommitId'>;
+/** 1 to 32 characters `[a-z0-9-]`, the first no hyphen: a broker's name, the same after a restart. */
+export type BrokerId = Brand<string, 'BrokerId'>;
 /** Minutes since 1970 in 8 decimal digits: part of an object's key, compared with a head's floor. `''` is the lowest. */
 export type Minute = Brand<string, 'Minute'>;
 
 const TOPIC_ID = /^[a-z][0-9a-z]{15}$/;
 const SEGMENT_ID = /^s[0-9a-z]{7}$/;
+const BROKER_ID = /^[a-z0-9][a-z0-9-]{0,31}$/;
 const TOPIC_NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/;
 const MINUTE_MS = 60_000;
 
 export const isTopicId = (text: string): text is TopicId => TOPIC_ID.test(text);
 export const isSegmentId = (text: string): text is SegmentId => SEGMENT_ID.test(text);
+export const isBrokerId = (text: string): text is BrokerId => BROKER_ID.test(text);
 export const isTopicName = (text: string): boolean => TOPIC_NAME.test(text);
 
 /** The id of the topic name's `n`th segment, counted from 0. */

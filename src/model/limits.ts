@@ -204,3 +204,54 @@ export const KEY_PLACE_BYTES_MAX = 256;
 export const FUNCTION_BACKGROUND_MS_MAX = 5_000;
 /** Objects that an instance has stored last and still has in memory: whoever waits at a tail reads them from there. */
 export const RECENT_OBJECTS_BYTES_MAX = 16_777_216;
+
+/** How long the leader's lease is valid after the sending of its last renewal. */
+export const LEASE_MS = 3_000;
+/** How often it is renewed: twice before it ends. */
+export const LEASE_RENEW_MS = 1_500;
+/** A holder stops so much before its lease ends. */
+export const LEASE_MARGIN_MS = 500;
+/** A function's lease: it may live shorter than that. */
+export const FUNCTION_LEASE_MS = 10_000;
+/** One attempt to release a lease; ignores that its caller has gone. */
+export const LEASE_RELEASE_MS_MAX = 3_000;
+/** How often a process that does not lead asks the leader for a sign of life, and reads the lease if there is none. */
+export const LEADER_WATCH_MS = 500;
+/** How often it reads the lease all the same. */
+export const LEASE_READ_MS = 6_000;
+/** Longest pause between two looks for a leader. */
+export const LEADER_POLL_MS_MAX = 200;
+/** How long a leader that was found is believed. */
+export const LEADER_KNOWN_MS_MAX = 1_000;
+/** How often a broker writes that it lives; a leader's lease says so too. */
+export const HEARTBEAT_MS = 2_000;
+export const LEADER_HEARTBEAT_MS = 6_000;
+/** How often the leader asks each process for a sign of life, and reads all brokers' items. */
+export const BROKER_PROBE_MS = 1_000;
+export const BROKERS_READ_MS = 3_000;
+/** A probe of a broker. */
+export const BROKER_PROBE_MS_MAX = 1_000;
+/** Failed probes in a row, by which a fleet is dead. */
+export const FLEET_PROBES_MAX = 3;
+/** How long this instance believes what it has read of all brokers. */
+export const BROKERS_KNOWN_MS_MAX = 3_000;
+/** Brokers of one Kelp; all of them are read at once. */
+export const BROKERS_MAX = 256;
+/** Brokers that serve one segment. */
+export const REPLICAS_DEFAULT = 2;
+export const REPLICAS_MAX = 8;
+/** Segments that one write of a topic item moves: their pending changes stand in it. */
+export const MOVED_AT_ONCE_MAX = 32;
+/** Segments a second that a drain moves if it isn't told. */
+export const DRAIN_PER_SECOND_DEFAULT = 20;
+export const DRAIN_PER_SECOND_MAX = 1_000;
+/** How long brokers may take to finish what they have of a segment that is about to be sealed. */
+export const FLUSH_MS_MAX = 500;
+/** How long a broker that was told to stop waits for its segments to be moved. */
+export const LEAVE_MS_MAX = 8_000;
+/** A forward that takes longer makes its target a suspect. */
+export const FORWARD_SUSPECT_MS = 1_000;
+/** Busy percent that a broker is meant to have, from which the number of brokers desired follows. */
+export const BUSY_PERCENT_TARGET = 60;
+/** How far the clocks of two brokers may be apart before a signed request is signed again by the other one's. */
+export const SIGNATURE_SKEW_MS_MAX = 300_000;

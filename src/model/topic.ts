@@ -1,22 +1,32 @@
-import type { SegmentId, TopicId } from './ids.ts';
+import type { BrokerId, SegmentId, TopicId } from './ids.ts';
 
 /** Where in a message its partition key is found: its `key`, a header, or a JSON Pointer into the value. */
 export type PartitionKey = 'key' | { readonly header: string } | { readonly pointer: string };
 
 /** Partitions `lo` to `hi`, both included. */
 export type Range = { readonly lo: number; readonly hi: number };
-export type SegmentRange = Range & { readonly segment: SegmentId };
+/** `brokers`: who serves it, where that was decided together with the range; absent: not here. */
+export type SegmentRange = Range & { readonly segment: SegmentId; readonly brokers?: readonly BrokerId[] };
 
 /** What a user chose for a topic. */
-export type TopicSettings = { readonly partitionKey: PartitionKey; readonly segments: number };
+export type TopicSettings = {
+  readonly partitionKey: PartitionKey;
+  /** At creation. */
+  readonly segments: number;
+  /** Brokers that are to serve each segment. */
+  readonly replicas: number;
+};
+
+/** Splits and merges are read already, so that brokers of this version can carry them on beside newer ones. */
+export const CHANGE_KINDS = ['create', 'delete', 'failover', 'drain', 'split', 'merge'] as const;
 
 /**
  * A pending change of a topic's segments: parents are sealed, then the children open, then the topic's list is replaced.
- * Creation has no parents, deletion no children.
+ * Creation has no parents, deletion no children. Fail-over and drain give one segment's range to other brokers.
  */
 export type TopologyChange = {
   readonly id: string;
-  readonly kind: 'create' | 'delete';
+  readonly kind: (typeof CHANGE_KINDS)[number];
   readonly parents: readonly SegmentId[];
   readonly children: readonly SegmentRange[];
 };

@@ -65,6 +65,7 @@ function isNewer(head: Head, before: Head): boolean {
     head.spilled - before.spilled,
     STATE_ORDER[head.state] - STATE_ORDER[before.state],
     head.evictions - before.evictions,
+    head.brokers.length - before.brokers.length,
     compare(head.guard, before.guard),
     compare(head.floor, before.floor),
   ];

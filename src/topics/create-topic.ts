@@ -6,7 +6,7 @@ import type { TopicId } from '../model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX } from '../model/limits.ts';
 import { type PartitionKey, TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../model/topic.ts';
 import type { Condition } from '../ports/metadata-table.ts';
-import { applyChange, type TopologyDeps } from '../topology/apply-change.ts';
+import { applyChanges, type TopologyDeps } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
 import { equalRanges } from '../topology/plan-change.ts';
 import { askAgain } from '../state/ask-again.ts';
@@ -39,18 +39,18 @@ export async function createTopic(deps: TopologyDeps, name: string, settings: To
 
 async function finish(deps: TopologyDeps, topic: Topic, signal: AbortSignal): Promise<Topic> {
   const [change] = topic.changes;
-  return change === undefined ? topic : applyChange(deps, topic, change, signal);
+  return change === undefined ? topic : applyChanges(deps, topic, [change], signal);
 }
 
 function sameOrConflict(topic: Topic, settings: TopicSettings): Created {
   if (sameSettings(topic.settings, settings)) return { topic, created: false };
   throw new KelpError('conflict', 'exists-differently', `topic ${topic.name} exists with other settings`, {
-    extra: { partitionKey: topic.settings.partitionKey, segments: topic.settings.segments },
+    extra: topic.settings,
   });
 }
 
 function sameSettings(a: TopicSettings, b: TopicSettings): boolean {
-  return a.segments === b.segments && describeKey(a.partitionKey) === describeKey(b.partitionKey);
+  return a.segments === b.segments && a.replicas === b.replicas && describeKey(a.partitionKey) === describeKey(b.partitionKey);
 }
 
 function describeKey(key: PartitionKey): string {

@@ -2,7 +2,7 @@ import { KelpError } from '../model/errors.ts';
 import { CHANGE_ATTEMPTS_MAX, CLEANUP_MS_MAX } from '../model/limits.ts';
 import type { Topic, TopologyChange } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
-import { applyChange, intend } from '../topology/apply-change.ts';
+import { applyChanges, intend } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
 import { type CleanUpDeps, cleanUpTopic } from './clean-up-topic.ts';
 import { freeName } from './free-name.ts';
@@ -32,8 +32,8 @@ async function sealTopic(deps: DeleteDeps, id: Topic['id'], signal: AbortSignal)
     if (topic.state === 'deleted') return topic;
     const parents = topic.open.map((range) => range.segment);
     const change: TopologyChange = { id: `c${deps.random.base36(CHANGE_ID_RANDOM)}`, kind: 'delete', parents, children: [] };
-    const intended = await intend(deps, topic, change, signal);
-    if (intended !== undefined) return applyChange(deps, intended, change, signal);
+    const intended = await intend(deps, topic, [change], signal);
+    if (intended !== undefined) return applyChanges(deps, intended, [change], signal);
   }
   throw new KelpError('unavailable', 'unavailable', 'the topic changes too fast', { retryAfterMs: 1_000 });
 }

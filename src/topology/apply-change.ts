@@ -14,7 +14,8 @@ import { askAgain, isTransient } from '../state/ask-again.ts';
 import type { Heads } from '../state/heads.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { backoff } from '../state/retry.ts';
-import { isBusy, withIntent, withPublished } from './plan-change.ts';
+import { isBusy, withIntents, withPublished } from './plan-change.ts';
+import { forgetServed, noteServed } from './served.ts';
 
 export type TopologyDeps = { readonly table: MetadataTable; readonly heads: Heads; readonly clock: Clock; readonly random: Random };
 
@@ -25,25 +26,46 @@ export async function readTopic(deps: TopologyDeps, id: Topic['id'], signal: Abo
   return decodeTopic(item);
 }
 
-/** Step 1. Answers the topic with the intent; undefined: it was changed since it was read, or another change has to end first. */
-export async function intend(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<Topic | undefined> {
-  if (isBusy(topic, change)) return undefined;
-  return writeTopic(deps, topic, withIntent(topic, change), signal);
+/**
+ * Step 1, for several changes with one write. Answers the topic with the intents; undefined: it was changed since it was
+ * read, or another change has to end first.
+ */
+export async function intend(
+  deps: TopologyDeps,
+  topic: Topic,
+  changes: readonly TopologyChange[],
+  signal: AbortSignal,
+): Promise<Topic | undefined> {
+  if (isBusy(topic, changes)) return undefined;
+  return writeTopic(deps, topic, withIntents(topic, changes), signal);
 }
 
 /**
  * Steps 2 to 5: children, seal, open, publish. Always forward; each step may be asked again, by anybody, after a crash
  * between any two of them. Answers the topic as it was published.
  */
-export async function applyChange(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<Topic> {
+export async function applyChanges(
+  deps: TopologyDeps,
+  topic: Topic,
+  changes: readonly TopologyChange[],
+  signal: AbortSignal,
+): Promise<Topic> {
+  await inParallel(changes, CHANGE_PARALLEL_MAX, (change) => replaceParents(deps, topic, change, signal));
+  return publishChanges(deps, topic, changes, signal);
+}
+
+/** Steps 2 to 4. */
+async function replaceParents(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<void> {
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => makeChild(deps, topic, { change, child }, signal));
   await inParallel(change.parents, CHANGE_PARALLEL_MAX, (parent) => sealParent(deps, topic, { change, parent }, signal));
   // T3: no child opens before every parent is sealed.
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));
-  return publishChange(deps, topic, change, signal);
 }
 
-/** Step 2: put if absent, pending. The segment's item comes first: whoever finds a head finds the lineage. */
+/**
+ * Step 2: put if absent, pending. The segment's item comes first: whoever finds a head finds the lineage; and whoever looks
+ * for the segments of a broker finds those that it is about to serve.
+ */
 async function makeChild(
   deps: TopologyDeps,
   topic: Topic,
@@ -57,6 +79,7 @@ async function makeChild(
     () => deps.table.put(segmentKey(topic.id, child.segment), record, [{ op: 'missing', path: ['segment'] }], signal),
     signal,
   );
+  await noteServed(deps, { topic: topic.id, segment: child.segment }, child.brokers ?? [], signal);
   const floor = await highestFloor(deps, topic, change.parents, signal);
   const head = encodeNewHead({ topic: topic.id, tenant: topic.tenant, range: child, floor, predecessors });
   await askAgain(
@@ -85,6 +108,7 @@ async function sealParent(
   const result = await askAgain(deps, () => deps.table.update(headKey(topic.id, parent), seal, signal), signal);
   if (result.item !== undefined) deps.heads.offer(decodeHead(result.item));
   if (!result.applied) throw new KelpError('conflict', 'conflict', `segment ${parent} was sealed by another change`);
+  await forgetServed(deps, { topic: topic.id, segment: parent }, decodeHead(result.item).brokers, signal);
 }
 
 /** Step 4. Refused: it is open already, or it was, and is sealed by now. */
@@ -95,10 +119,10 @@ async function openChild(deps: TopologyDeps, topic: Topic, child: SegmentRange, 
 }
 
 /** Step 5, on the version read: a stale list would name a sealed parent for ever (T2). */
-async function publishChange(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<Topic> {
+async function publishChanges(deps: TopologyDeps, topic: Topic, changes: readonly TopologyChange[], signal: AbortSignal): Promise<Topic> {
   let current = topic;
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {
-    const next = withPublished(current, change);
+    const next = withPublished(current, changes);
     if (next === undefined) return current;
     const written = await writeTopic(deps, current, next, signal);
     if (written !== undefined) return written;

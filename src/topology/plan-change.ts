@@ -13,34 +13,40 @@ export function equalRanges(count: number, firstSegment: number): SegmentRange[]
   }));
 }
 
-/** Whether a pending change keeps a new one from touching these segments. */
-export function isBusy(topic: Topic, change: TopologyChange): boolean {
-  const touched = new Set(change.parents);
+/** Whether a pending change keeps new ones from touching these segments. */
+export function isBusy(topic: Topic, changes: readonly TopologyChange[]): boolean {
+  const touched = new Set(changes.flatMap((change) => change.parents));
   return topic.changes.some((pending) => pending.parents.some((segment) => touched.has(segment)) || pending.kind === 'create');
 }
 
 /** T1: raises the version, and takes the children's ids from the topic's counter. */
-export function withIntent(topic: Topic, change: TopologyChange): Topic {
-  const isNext = change.children.every((child, index) => child.segment === segmentId(topic.nextSegment + index));
-  if (!isNext) throw new Error(`the children of change ${change.id} do not have the next ids`);
+export function withIntents(topic: Topic, changes: readonly TopologyChange[]): Topic {
+  const children = changes.flatMap((change) => change.children);
+  const areNext = children.every((child, index) => child.segment === segmentId(topic.nextSegment + index));
+  if (!areNext) throw new Error(`the children of change ${changes[0]?.id} do not have the next ids`);
   return {
     ...topic,
     version: topic.version + 1,
-    state: change.kind === 'delete' ? 'deleting' : topic.state,
-    nextSegment: topic.nextSegment + change.children.length,
-    changes: [...topic.changes, change],
+    state: isDeletion(changes) ? 'deleting' : topic.state,
+    nextSegment: topic.nextSegment + children.length,
+    changes: [...topic.changes, ...changes],
   };
 }
 
-/** T2: the children in place of the parents, from the version read. Undefined: the change is published already. */
-export function withPublished(topic: Topic, change: TopologyChange): Topic | undefined {
-  if (!topic.changes.some((pending) => pending.id === change.id)) return undefined;
-  const parents = new Set(change.parents);
+/** T2: the children in place of the parents, from the version read. Undefined: all of it is published already. */
+export function withPublished(topic: Topic, changes: readonly TopologyChange[]): Topic | undefined {
+  const ids = new Set(changes.map((change) => change.id));
+  const pending = topic.changes.filter((change) => ids.has(change.id));
+  if (pending.length === 0) return undefined;
+  const parents = new Set(pending.flatMap((change) => change.parents));
+  const children = pending.flatMap((change) => change.children).map(({ segment, lo, hi }) => ({ segment, lo, hi }));
   return {
     ...topic,
     version: topic.version + 1,
-    state: change.kind === 'delete' ? 'deleted' : topic.state,
-    open: [...topic.open.filter((range) => !parents.has(range.segment)), ...change.children].toSorted((a, b) => a.lo - b.lo),
-    changes: topic.changes.filter((pending) => pending.id !== change.id),
+    state: isDeletion(pending) ? 'deleted' : topic.state,
+    open: [...topic.open.filter((range) => !parents.has(range.segment)), ...children].toSorted((a, b) => a.lo - b.lo),
+    changes: topic.changes.filter((change) => !ids.has(change.id)),
   };
 }
+
+const isDeletion = (changes: readonly TopologyChange[]): boolean => changes.some((change) => change.kind === 'delete');

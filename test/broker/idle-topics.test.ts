@@ -29,7 +29,7 @@ async function usedBytes(): Promise<number> {
 async function use(world: TestWorld, broker: TestBroker): Promise<void> {
   const names = Array.from({ length: TOPICS }, (_, n) => `t${n}`);
   const work = inParallel(names, CLIENTS, async (name) => {
-    const { topic } = await broker.topics.create(name, { partitionKey: 'key', segments: 1 }, world.signal);
+    const { topic } = await broker.topics.create(name, { partitionKey: 'key', segments: 1, replicas: 2 }, world.signal);
     await broker.publisher.publish(topic, publishOf(['1']), world.signal);
     const page = await broker.consumer.readTopic(topic, { cursor: 'earliest', messagesMax: 10, bytesMax: 1_000, waitMs: 0 }, world.signal);
     expect(page.slices).toHaveLength(1);

@@ -86,7 +86,7 @@ export function createTopic(overrides: Partial<Topic> = {}): Topic {
     id: 'taaaaaaaaaaaaaaa' as TopicId,
     name: 'orders',
     tenant: 'main',
-    settings: { partitionKey: 'key', segments: 1 },
+    settings: { partitionKey: 'key', segments: 1, replicas: 2 },
     state: 'active',
     version: 1,
     firstSegment: 0,

@@ -3,7 +3,7 @@ import { encodeEntryBody } from '../../src/format/entry.ts';
 import { encodeNewHead, encodeSuccessors } from '../../src/format/head-item.ts';
 import { encodeLine } from '../../src/format/line.ts';
 import { type Entry, entryCount, type Head, type Line, type Page, type Run } from '../../src/model/head.ts';
-import { type CommitId, type Minute, minuteOf, type ObjectId, segmentId, type TopicId } from '../../src/model/ids.ts';
+import { type BrokerId, type CommitId, type Minute, minuteOf, type ObjectId, segmentId, type TopicId } from '../../src/model/ids.ts';
 import { LOAD_BUCKETS, PARTITIONS, TIMESTAMP_MS_MAX } from '../../src/model/limits.ts';
 import type { Range, SegmentRange } from '../../src/model/topic.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
@@ -25,6 +25,12 @@ export const arbitrarySegment = fc.integer({ min: 0, max: 36 ** 7 - 1 }).map(seg
 export const arbitrarySegmentRange: fc.Arbitrary<SegmentRange> = fc
   .tuple(arbitrarySegment, arbitraryRange)
   .map(([segment, range]) => ({ segment, ...range }));
+
+export const arbitraryBroker = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/) as fc.Arbitrary<BrokerId>;
+/** Some with the brokers that serve it, some without. */
+export const arbitraryServedRange: fc.Arbitrary<SegmentRange> = fc
+  .tuple(arbitrarySegmentRange, fc.option(fc.array(arbitraryBroker, { maxLength: 3 }), { nil: undefined }))
+  .map(([range, brokers]) => ({ ...range, ...(brokers === undefined ? {} : { brokers }) }));
 
 export const arbitraryEntryAt = (offset: number): fc.Arbitrary<Entry> =>
   fc
@@ -79,8 +85,9 @@ export const arbitraryHead: fc.Arbitrary<Head> = fc.nat({ max: 2 ** 40 }).chain(
         commits: fc.nat(),
         buckets: fc.array(fc.nat(), { minLength: LOAD_BUCKETS, maxLength: LOAD_BUCKETS }),
       }),
+      brokers: fc.array(arbitraryBroker, { maxLength: 2 }),
       predecessors: fc.array(arbitrarySegment, { maxLength: 2 }),
-      successors: fc.array(arbitrarySegmentRange, { maxLength: 2 }),
+      successors: fc.array(arbitraryServedRange, { maxLength: 2 }),
     })
     .map(({ range, lines, entries, ...head }) => ({
       ...head,
@@ -103,9 +110,9 @@ export const arbitraryPage: fc.Arbitrary<Page> = fc
 
 /** The item that has this head: as it is born, with all that writes change. */
 export function headItem(head: Head): Item {
-  const { topic, segment, lo, hi, floor, predecessors } = head;
+  const { topic, segment, lo, hi, floor, predecessors, brokers } = head;
   return {
-    ...encodeNewHead({ topic, tenant: 'main', range: { segment, lo, hi }, floor, predecessors }),
+    ...encodeNewHead({ topic, tenant: 'main', range: { segment, lo, hi, brokers }, floor, predecessors }),
     state: head.state,
     deleted: head.deleted,
     tail: head.tail,

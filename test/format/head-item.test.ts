@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { itemBytes } from '../../src/adapters/memory/item-bytes.ts';
 import { decodeHead, encodeNewHead } from '../../src/format/head-item.ts';
-import type { CommitId, Minute, ObjectId, TopicId } from '../../src/model/ids.ts';
+import type { BrokerId, CommitId, Minute, ObjectId, TopicId } from '../../src/model/ids.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import { HEAD_ENTRIES_SPILL, HEAD_LINES_MAX, LINE_BATCHES_MAX } from '../../src/model/limits.ts';
 import { arbitraryHead, headItem } from './arbitrary-head.ts';
@@ -31,7 +31,7 @@ test('a head with anything of another type, or left out, is corrupt', () => {
         (head) => head.entries.length > 0 && head.lines.size > 0 && head.successors.length > 0 && head.predecessors.length > 0,
       ),
       (head) => {
-        expect(undetected(headItem(head), decodeHead, { optional: ['deleted'], ignored: ['tenant'] })).toEqual([]);
+        expect(undetected(headItem(head), decodeHead, { optional: ['deleted', 'brokers'], ignored: ['tenant'] })).toEqual([]);
       },
     ),
     { numRuns: 10 },
@@ -74,6 +74,7 @@ const fullHead = (entries: number, lines: number, maskBytes: number) => {
     ),
     evictions: 1_000,
     load: { messages: 1e12, bytes: 1e15, commits: 1e9, buckets: Array.from({ length: 16 }, () => 1e11) },
+    brokers: ['broker-1' as BrokerId, 'broker-2' as BrokerId],
     predecessors: [segmentId(0)],
     successors: [],
   });

@@ -10,9 +10,9 @@ const KEY = { partitionKey: 'key' };
 
 describe('PUT /v1/topics/{topic}', () => {
   test('makes a topic, finds it the same, and refuses another one of its name', async () => {
-    const made = await t.send('PUT', '/v1/topics/orders', { body: { partitionKey: 'key', segments: 4 } });
+    const made = await t.send('PUT', '/v1/topics/orders', { body: { partitionKey: 'key', segments: 4, replicas: 2 } });
     expect(made.status).toBe(201);
-    expect(made.json).toMatchObject({ topic: 'orders', partitionKey: 'key', segments: 4 });
+    expect(made.json).toMatchObject({ topic: 'orders', partitionKey: 'key', segments: 4, replicas: 2 });
     const again = await t.send('PUT', '/v1/topics/orders', { body: { segments: 4, partitionKey: 'key' } });
     expect([again.status, again.json]).toEqual([200, made.json]);
     for (const body of [{ partitionKey: 'key' }, { partitionKey: { header: 'x' }, segments: 4 }]) {
@@ -159,7 +159,7 @@ describe('GET /v1/topics', () => {
 
 describe('segments', () => {
   test('are equal ranges that tile, and each can be asked for', async () => {
-    await t.send('PUT', '/v1/topics/a', { body: { partitionKey: 'key', segments: 3 } });
+    await t.send('PUT', '/v1/topics/a', { body: { partitionKey: 'key', segments: 3, replicas: 2 } });
     const { segments } = (await t.send('GET', '/v1/topics/a/segments')).json;
     expect(segments.map(({ lo, hi }: { lo: number; hi: number }) => [lo, hi])).toEqual([
       [0, 21845],

@@ -52,7 +52,7 @@ export async function startFaultyBroker(): Promise<FaultyBroker> {
     table,
     addresses,
     async topic(name, segments) {
-      const { status } = await callerOf(broker)('PUT', `/v1/topics/${name}`, { partitionKey: 'key', segments });
+      const { status } = await callerOf(broker)('PUT', `/v1/topics/${name}`, { partitionKey: 'key', segments, replicas: 2 });
       if (status !== 201) throw new Error(`the topic ${name} was not made: ${status}`);
       return name;
     },

@@ -12,9 +12,9 @@ const BINARY = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
 /** The API's main ways once through, the same for a process and a function; answers what was published and read. `topic` is a name of the test's own. */
 export async function goThrough(send: Send, topic: string): Promise<number> {
   const path = `/v1/topics/${topic}`;
-  const made = await send('PUT', path, { body: { partitionKey: 'key', segments: 2 } });
+  const made = await send('PUT', path, { body: { partitionKey: 'key', segments: 2, replicas: 2 } });
   expect(made.status).toBe(201);
-  expect((await send('PUT', path, { body: { partitionKey: 'key', segments: 2 } })).status).toBe(200);
+  expect((await send('PUT', path, { body: { partitionKey: 'key', segments: 2, replicas: 2 } })).status).toBe(200);
   const { segments } = (await send('GET', `${path}/segments`)).json;
   expect(segments.map(({ state, tail }: { state: string; tail: number }) => [state, tail])).toEqual([
     ['open', 0],

@@ -60,7 +60,7 @@ describe.each(combinations)('on %s over the %s client', (kind, client) => {
   const broker = (): TestBroker => brokerOn(table);
   const world = (): ChangeWorld => ({ table, clock, random, signal: signal(), run: (work) => work });
   const makeTopic = async (segments = 1): Promise<Topic> =>
-    (await broker().topics.create(`t${(topics += 1)}`, { partitionKey: 'key', segments }, signal())).topic;
+    (await broker().topics.create(`t${(topics += 1)}`, { partitionKey: 'key', segments, replicas: 2 }, signal())).topic;
   const sent = async (topic: Topic, request: PublishRequest, by: TestBroker = broker()): Promise<string[]> =>
     brief(await by.publisher.publish(topic, request, signal()));
 
@@ -221,7 +221,7 @@ describe.each(combinations)('on %s over the %s client', (kind, client) => {
     await own.notes.idle();
     expect((await store.list(`log/${topic.id}/`, { limit: 10 }, signal())).objects).toEqual([]);
     await expect(sent(topic, publishOf(['late']))).rejects.toMatchObject({ code: 'topic-not-found' });
-    const { topic: made } = await own.topics.create(topic.name, { partitionKey: 'key', segments: 1 }, signal());
+    const { topic: made } = await own.topics.create(topic.name, { partitionKey: 'key', segments: 1, replicas: 2 }, signal());
     expect(await sent(made, publishOf(['new']))).toEqual(['s0000001:0']);
     expect(await readValues({ table, store }, made.id)).toEqual(['new']);
   });

@@ -13,7 +13,7 @@ const soon = (): AbortSignal => AbortSignal.timeout(TEST_MS);
 async function threeObjects(name: string) {
   const addresses = { store: sharedStack().store, table: await freshTable('dynoxide', soon()) };
   const writer = createRealBroker(addresses);
-  const { topic } = await writer.topics.create(name, { partitionKey: 'key', segments: 1 }, soon());
+  const { topic } = await writer.topics.create(name, { partitionKey: 'key', segments: 1, replicas: 2 }, soon());
   const keys: string[] = [];
   for (const values of [
     ['a', 'b'],

@@ -67,7 +67,7 @@ describe.each(['dynoxide', 'ministack'] as const)('reads on SeaweedFS and %s', (
 
   async function made(segments: number): Promise<{ writer: RealBroker; topic: Topic }> {
     const writer = instance();
-    const { topic } = await writer.topics.create(freshName(), { partitionKey: 'key', segments }, soon());
+    const { topic } = await writer.topics.create(freshName(), { partitionKey: 'key', segments, replicas: 2 }, soon());
     return { writer, topic };
   }
 

@@ -62,7 +62,7 @@ describe('grouping', () => {
     const topics = await world.run(
       Promise.all(
         Array.from({ length: 500 }, async (_, n) => {
-          return (await maker.topics.create(`t${n}`, { partitionKey: 'key', segments: 1 }, world.signal)).topic;
+          return (await maker.topics.create(`t${n}`, { partitionKey: 'key', segments: 1, replicas: 2 }, world.signal)).topic;
         }),
       ),
     );

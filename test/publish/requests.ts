@@ -8,7 +8,7 @@ import type { Placed, PublishRequest, PublishResult } from '../../src/publish/re
 
 const encoder = new TextEncoder();
 
-export const oneSegment: TopicSettings = { partitionKey: 'key', segments: 1 };
+export const oneSegment: TopicSettings = { partitionKey: 'key', segments: 1, replicas: 2 };
 
 export function message(key: string, value: string, timestampMs = 1_700_000_000_000): Message {
   return { key: encoder.encode(key), value: encoder.encode(value), headers: [], timestampMs };

@@ -1,7 +1,7 @@
 import { KelpError } from '../../src/model/errors.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import type { SegmentRange, Topic, TopologyChange } from '../../src/model/topic.ts';
-import { applyChange, intend } from '../../src/topology/apply-change.ts';
+import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import { carryOn } from '../../src/topology/carry-on.ts';
 import { ask, type Client } from './log-writers.ts';
 
@@ -19,9 +19,9 @@ export async function topologyChanger(client: Client): Promise<number> {
         const { id } = await broker.topics.resolve(run.topicName, { fresh: true }, signal);
         const topic = await carryOn(broker.deps, id, signal);
         const change = chooseChange(client, topic);
-        const intended = change === undefined ? undefined : await intend(broker.deps, topic, change, signal);
+        const intended = change === undefined ? undefined : await intend(broker.deps, topic, [change], signal);
         if (change === undefined || intended === undefined) return false;
-        await applyChange(broker.deps, intended, change, signal);
+        await applyChanges(broker.deps, intended, [change], signal);
         return true;
       });
       if (changed === true) changes += 1;

@@ -3,7 +3,7 @@ import type { SegmentId } from '../../src/model/ids.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Topic, TopologyChange } from '../../src/model/topic.ts';
-import { applyChange, intend, readTopic } from '../../src/topology/apply-change.ts';
+import { applyChanges, intend, readTopic } from '../../src/topology/apply-change.ts';
 import { carryOn } from '../../src/topology/carry-on.ts';
 import type { TestWorld } from './test-broker.ts';
 
@@ -36,9 +36,9 @@ export async function replaceSegments(
       hi: lo + Math.floor(((n + 1) * width) / children) - 1,
     })),
   };
-  const intended = await intend(deps, current, change, world.signal);
+  const intended = await intend(deps, current, [change], world.signal);
   if (intended === undefined) throw new Error('the topic changed meanwhile');
-  await world.run(applyChange(deps, intended, change, world.signal));
+  await world.run(applyChanges(deps, intended, [change], world.signal));
   return readTopic(deps, topic.id, world.signal);
 }
 

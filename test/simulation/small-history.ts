@@ -1,7 +1,7 @@
 import { KelpError } from '../../src/model/errors.ts';
 import { type SegmentId, segmentId } from '../../src/model/ids.ts';
 import type { SegmentRange, TopologyChange } from '../../src/model/topic.ts';
-import { applyChange, intend } from '../../src/topology/apply-change.ts';
+import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import type { SegmentPage } from '../../src/consume/page.ts';
 import type { Call, End, Operation, PublishOutcome } from '../checkers/linearizable.ts';
 import { publishOf } from '../publish/requests.ts';
@@ -190,9 +190,9 @@ async function seal(client: Client, notebook: Notebook): Promise<void> {
     const children = [{ ...range, segment: segmentId(topic.nextSegment) }];
     const wanted: TopologyChange = { id: `c${random.base36(16)}`, kind: 'create', parents: [range.segment], children };
     parent = range.segment;
-    const intended = await intend(broker.deps, topic, wanted, signal);
+    const intended = await intend(broker.deps, topic, [wanted], signal);
     if (intended === undefined) return false;
-    await applyChange(broker.deps, intended, wanted, signal);
+    await applyChanges(broker.deps, intended, [wanted], signal);
     return true;
   };
   const done = await ask(client, change).catch((error: unknown) => {

@@ -142,7 +142,7 @@ export function createTestWorld(seed: number | string = 1): TestWorld {
       return createTestBroker({ table, store, clock, random: random.fork(`broker ${brokers}`), ...options });
     },
     async topic(segments = 1, name = 't') {
-      const created = world.broker().topics.create(name, { partitionKey: 'key', segments }, world.signal);
+      const created = world.broker().topics.create(name, { partitionKey: 'key', segments, replicas: 2 }, world.signal);
       return (await clock.run(created)).topic;
     },
     run: clock.run,

@@ -12,7 +12,7 @@ import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/
 import { type Fault, faultyTable } from '../simulation/world-faults.ts';
 import { tiles } from '../topology/tiles.ts';
 
-const two: TopicSettings = { partitionKey: { pointer: '/user/id' }, segments: 2 };
+const two: TopicSettings = { partitionKey: { pointer: '/user/id' }, segments: 2, replicas: 2 };
 const create = (world: TestWorld, broker: TestBroker, name = 't', settings = oneSegment) =>
   world.run(broker.topics.create(name, settings, world.signal));
 

@@ -13,7 +13,7 @@ import { tiles } from './tiles.ts';
 
 // F28: a change is killed at each of its steps, before and after the step takes effect; whoever meets it carries it on.
 
-const THREE: TopicSettings = { partitionKey: 'key', segments: 3 };
+const THREE: TopicSettings = { partitionKey: 'key', segments: 3, replicas: 2 };
 const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'];
 const ALL = KEYS.map((key) => [key, `of ${key}`] as const);
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
 import { PARTITIONS, SEGMENTS_AT_CREATION_MAX } from '../../src/model/limits.ts';
 import { TENANT_DEFAULT, type Topic, type TopologyChange } from '../../src/model/topic.ts';
-import { equalRanges, isBusy, withIntent, withPublished } from '../../src/topology/plan-change.ts';
+import { equalRanges, isBusy, withIntents, withPublished } from '../../src/topology/plan-change.ts';
 import { tiles } from './tiles.ts';
 
 const counts = Array.from({ length: SEGMENTS_AT_CREATION_MAX }, (_, n) => n + 1);
@@ -29,7 +29,7 @@ const topicOf = (segments: number): Topic => ({
   id: 't000000000000001' as TopicId,
   name: 't',
   tenant: TENANT_DEFAULT,
-  settings: { partitionKey: 'key', segments },
+  settings: { partitionKey: 'key', segments, replicas: 2 },
   state: 'active',
   version: 1,
   firstSegment: 0,
@@ -51,31 +51,31 @@ describe('a change', () => {
   });
 
   test('takes its children’s ids from the topic’s counter, and raises the version', () => {
-    expect(withIntent(topic, split)).toMatchObject({ version: 2, nextSegment: 4, changes: [split], open: topic.open, state: 'active' });
-    expect(() => withIntent(withIntent(topic, split), split)).toThrow('do not have the next ids');
+    expect(withIntents(topic, [split])).toMatchObject({ version: 2, nextSegment: 4, changes: [split], open: topic.open, state: 'active' });
+    expect(() => withIntents(withIntents(topic, [split]), [split])).toThrow('do not have the next ids');
   });
 
   test('puts its children in the place of its parents, once', () => {
-    const published = withPublished(withIntent(topic, split), split);
+    const published = withPublished(withIntents(topic, [split]), [split]);
     if (published === undefined) throw new Error('not published');
     expect(published).toMatchObject({ version: 3, changes: [] });
     expect(published.open.map(({ segment }) => segment)).toEqual([segmentId(2), segmentId(3), segmentId(1)]);
     expect(tiles(published.open)).toBe(true);
-    expect(withPublished(published, split)).toBeUndefined();
+    expect(withPublished(published, [split])).toBeUndefined();
   });
 
   test('keeps others from its parents, and a creation from everything', () => {
-    const pending = withIntent(topic, split);
-    expect(isBusy(pending, change('c2', { parents: [segmentId(0)] }))).toBe(true);
-    expect(isBusy(topic, change('c2', { parents: [segmentId(0)] }))).toBe(false);
-    expect(isBusy({ ...topic, changes: [change('c0', {})] }, change('c2', { parents: [segmentId(1)] }))).toBe(true);
+    const pending = withIntents(topic, [split]);
+    expect(isBusy(pending, [change('c2', { parents: [segmentId(0)] })])).toBe(true);
+    expect(isBusy(topic, [change('c2', { parents: [segmentId(0)] })])).toBe(false);
+    expect(isBusy({ ...topic, changes: [change('c0', {})] }, [change('c2', { parents: [segmentId(1)] })])).toBe(true);
   });
 
   test('that deletes leaves no segment open', () => {
     const deletion = change('c1', { kind: 'delete', parents: topic.open.map(({ segment }) => segment) });
-    const intended = withIntent(topic, deletion);
+    const intended = withIntents(topic, [deletion]);
     expect(intended.state).toBe('deleting');
-    expect(withPublished(intended, deletion)).toMatchObject({ state: 'deleted', open: [] });
+    expect(withPublished(intended, [deletion])).toMatchObject({ state: 'deleted', open: [] });
   });
 });
 
@@ -104,7 +104,7 @@ test('whatever is split and merged, the open ranges tile', () => {
                 ];
           const parents = isMerge && second !== undefined ? [first.segment, second.segment] : [first.segment];
           const one = change(`c${next}`, { parents, children });
-          const published = withPublished(withIntent(topic, one), one);
+          const published = withPublished(withIntents(topic, [one]), [one]);
           if (published === undefined) throw new Error('not published');
           topic = published;
           expect(tiles(topic.open)).toBe(true);

@@ -67,7 +67,7 @@ describe(`killed with -9 under load (KELP_TEST_SEED=${SEED})`, () => {
   }
 
   async function survive({ topic, victims: killed, crashes, segments, producers }: Plan): Promise<{ findings: Finding[]; met: Met }> {
-    const created = await callerOf(broker)('PUT', `/v1/topics/${topic}`, { partitionKey: 'key', segments });
+    const created = await callerOf(broker)('PUT', `/v1/topics/${topic}`, { partitionKey: 'key', segments, replicas: 2 });
     expect(created.status).toBe(201);
     const own = random.fork(topic);
     const crew = await startCrew({ ...LOAD, producers, topic, token: ROOT_TOKEN, url: () => broker.url, random: own.fork('crew') });

@@ -92,7 +92,7 @@ export function topicItem(open: readonly SegmentRange[]): Topic {
     id: TOPIC,
     name: 'topic',
     tenant: TENANT_DEFAULT,
-    settings: { partitionKey: 'key', segments: open.length },
+    settings: { partitionKey: 'key', segments: open.length, replicas: 2 },
     state: 'active',
     version: 1,
     firstSegment: 0,

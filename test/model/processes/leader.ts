@@ -6,7 +6,7 @@ import type { SegmentRange, Topic, TopologyChange } from '../../../src/model/top
 import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { createTopic } from '../../../src/topics/create-topic.ts';
 import { deleteTopic } from '../../../src/topics/delete-topic.ts';
-import { applyChange, intend, type TopologyDeps } from '../../../src/topology/apply-change.ts';
+import { applyChanges, intend, type TopologyDeps } from '../../../src/topology/apply-change.ts';
 import { carryOn } from '../../../src/topology/carry-on.ts';
 import type { Process, ProcessState } from '../engine/process.ts';
 import { brokerDeps, NEVER_ABORTED, TOPIC } from './broker.ts';
@@ -43,9 +43,9 @@ export function leader(name: string, parents: readonly SegmentId[]): Process {
     const ranges = topic.open.filter((range) => parents.includes(range.segment));
     if (ranges.length < parents.length) return { ended: 'too late' };
     const change = failover(name, topic, ranges);
-    const intended = await intend(deps, topic, change, NEVER_ABORTED);
+    const intended = await intend(deps, topic, [change], NEVER_ABORTED);
     if (intended === undefined) return { ended: 'overtaken' };
-    await applyChange(deps, intended, change, NEVER_ABORTED);
+    await applyChanges(deps, intended, [change], NEVER_ABORTED);
     return { ended: 'published' };
   });
 }
@@ -74,7 +74,7 @@ export const carrier = (name: string): Process =>
 
 export const creator = (name: string, topic: string): Process =>
   changing(name, async (deps) => {
-    const { created, topic: made } = await createTopic(deps, topic, { partitionKey: 'key', segments: 1 }, NEVER_ABORTED);
+    const { created, topic: made } = await createTopic(deps, topic, { partitionKey: 'key', segments: 1, replicas: 2 }, NEVER_ABORTED);
     return { ended: created ? 'created' : 'found', topic: made.id };
   });
 

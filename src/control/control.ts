@@ -1,0 +1,41 @@
+import type { Assignment, BrokerRecord, Leader } from '../model/broker.ts';
+import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
+import type { Topic } from '../model/topic.ts';
+
+/** The control plane as this instance offers it to clients. What only the leader may decide is asked of the leader. */
+export type Control = {
+  /** This broker; undefined: it is not registered, and nobody forwards to it. */
+  readonly self: BrokerId | undefined;
+  /** All registered brokers, in order of their ids, with the number of segments that each one serves. */
+  brokers(signal: AbortSignal): Promise<readonly BrokerStatus[]>;
+  /** Who holds the lease; undefined: nobody. */
+  leader(signal: AbortSignal): Promise<Leader | undefined>;
+  /**
+   * Who serves the segment. A saved assignment costs no leader. `suspect`: a broker that did not answer; the leader probes it,
+   * and if it is dead the answer has the successors. Errors `segment-not-found`, `topic-replaced`; `unavailable` without a
+   * leader, or without any broker to choose.
+   */
+  assignment(topic: Topic, segment: SegmentId, options: { readonly suspect?: BrokerId }, signal: AbortSignal): Promise<Assignment>;
+  /**
+   * Has its segments moved away, `perSecond` at most; then it leaves. Answers how many there are. Errors `broker-not-found`;
+   * `conflict`/`last-broker`: nobody is left to take them.
+   */
+  drain(broker: BrokerId, options: { readonly perSecond: number }, signal: AbortSignal): Promise<{ readonly segments: number }>;
+};
+
+export type BrokerStatus = BrokerRecord & { readonly segments: number };
+
+/**
+ * What brokers ask of each other, never clients. Error `unavailable`/`not-leader` of what only the leader does, where this
+ * one isn't.
+ */
+export type LeaderService = {
+  assign(topic: { readonly id: TopicId; readonly name: string }, segment: SegmentId, signal: AbortSignal): Promise<readonly BrokerId[]>;
+  /** Whether it is dead; then its segments have been moved, this one first. */
+  suspect(
+    segment: { readonly topic: TopicId; readonly segment: SegmentId },
+    broker: BrokerId,
+    signal: AbortSignal,
+  ): Promise<{ readonly dead: boolean }>;
+  drain(broker: BrokerId, options: { readonly perSecond: number }, signal: AbortSignal): Promise<{ readonly segments: number }>;
+};

@@ -1,0 +1,66 @@
+import type { BrokerLoad, BrokerRecord } from '../model/broker.ts';
+import type { BrokerId } from '../model/ids.ts';
+import { TENANT_DEFAULT } from '../model/topic.ts';
+import type { Item } from '../ports/metadata-table.ts';
+import { asItem, checkVersion, integerField, stringField, wordField } from './item-fields.ts';
+
+const BROKER_VERSION = 1;
+const KINDS = ['process', 'fleet'] as const;
+
+export function encodeBroker(broker: BrokerRecord): Item {
+  return {
+    v: BROKER_VERSION,
+    tenant: TENANT_DEFAULT,
+    broker: broker.id,
+    url: broker.url,
+    kind: broker.kind,
+    zone: broker.zone,
+    instance: broker.instance,
+    version: broker.version,
+    ...(broker.drainPerSecond === undefined ? {} : { drain: broker.drainPerSecond }),
+    load: encodeLoad(broker.load),
+    started: broker.startedMs,
+    heartbeat: broker.heartbeatMs,
+  };
+}
+
+/** Error `corrupt` where the item is not as FORMAT.md says. */
+export function decodeBroker(item: Item): BrokerRecord {
+  checkVersion(item, BROKER_VERSION);
+  return {
+    id: stringField(item, 'broker') as BrokerId,
+    url: stringField(item, 'url'),
+    kind: wordField(item, 'kind', KINDS),
+    zone: stringField(item, 'zone'),
+    instance: stringField(item, 'instance'),
+    version: integerField(item, 'version'),
+    ...(item['drain'] === undefined ? {} : { drainPerSecond: integerField(item, 'drain') }),
+    load: decodeLoad(asItem(item['load'], 'load')),
+    startedMs: integerField(item, 'started'),
+    heartbeatMs: integerField(item, 'heartbeat'),
+  };
+}
+
+export function encodeLoad(load: BrokerLoad): Item {
+  return {
+    requests: load.requests,
+    bytes: load.bytesPerSecond,
+    messages: load.messagesPerSecond,
+    commit: load.commitMs,
+    delay: load.eventLoopDelayMs,
+    busy: load.busyPercent,
+    memory: load.memoryBytes,
+  };
+}
+
+function decodeLoad(item: Item): BrokerLoad {
+  return {
+    requests: integerField(item, 'requests'),
+    bytesPerSecond: integerField(item, 'bytes'),
+    messagesPerSecond: integerField(item, 'messages'),
+    commitMs: integerField(item, 'commit'),
+    eventLoopDelayMs: integerField(item, 'delay'),
+    busyPercent: integerField(item, 'busy'),
+    memoryBytes: integerField(item, 'memory'),
+  };
+}

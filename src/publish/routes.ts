@@ -1,0 +1,19 @@
+import type { BrokerAddress } from '../model/broker.ts';
+import type { SegmentId } from '../model/ids.ts';
+import type { Topic } from '../model/topic.ts';
+import type { Part, PartOutcome } from './part.ts';
+
+/** Who else serves a segment, and how to hand it messages: given by whoever puts the broker together. */
+export type Routes = {
+  /**
+   * The brokers to ask, in this order; empty: this one commits (it serves the segment, nobody does yet, or whoever does is
+   * gone). Asks the stores only where this instance has not seen the segment before.
+   */
+  of(topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<readonly BrokerAddress[]>;
+  /** An outcome for each part, in order. Errors as of `Peers.send`; also `unavailable`/`peer-refused` where it takes nothing now. */
+  send(broker: BrokerAddress, forward: Forward, signal: AbortSignal): Promise<readonly PartOutcome[]>;
+  /** It refused a connection, or keeps a caller waiting: worth telling the leader. Never waits. */
+  suspect(topic: Topic, segment: SegmentId, broker: BrokerAddress): void;
+};
+
+export type Forward = { readonly topic: Topic; readonly parts: readonly Part[] };

@@ -1,0 +1,33 @@
+import { servedKey } from '../format/item-key.ts';
+import { encodeServed, type ServedRecord } from '../format/served-item.ts';
+import type { BrokerId } from '../model/ids.ts';
+import { CHANGE_PARALLEL_MAX } from '../model/limits.ts';
+import { askAgain } from '../state/ask-again.ts';
+import { inParallel } from '../state/in-parallel.ts';
+import type { TopologyDeps } from './apply-change.ts';
+
+// The list of segments by broker: ahead of the heads when it grows, behind them when it shrinks.
+
+export async function noteServed(
+  deps: TopologyDeps,
+  segment: ServedRecord,
+  brokers: readonly BrokerId[],
+  signal: AbortSignal,
+): Promise<void> {
+  await inParallel(brokers, CHANGE_PARALLEL_MAX, (broker) => {
+    const key = servedKey(broker, segment.topic, segment.segment);
+    return askAgain(deps, () => deps.table.put(key, encodeServed(segment), [], signal), signal);
+  });
+}
+
+/** Only of a sealed segment: no broker is ever given to it again. */
+export async function forgetServed(
+  deps: TopologyDeps,
+  segment: ServedRecord,
+  brokers: readonly BrokerId[],
+  signal: AbortSignal,
+): Promise<void> {
+  await inParallel(brokers, CHANGE_PARALLEL_MAX, (broker) => {
+    return askAgain(deps, () => deps.table.delete(servedKey(broker, segment.topic, segment.segment), [], signal), signal);
+  });
+}
