@@ -23,3 +23,6 @@ export type PeerRequest = {
 
 /** Any answer of the operation itself, whatever its status. */
 export type PeerAnswer = { readonly status: number; readonly body: Bytes };
+
+/** What a broker does for another one: a body in, a body out. A KelpError becomes the problem that the other one gets. */
+export type PeerOperation = (body: Bytes, signal: AbortSignal) => Promise<Bytes>;

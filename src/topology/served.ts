@@ -2,14 +2,18 @@ import { servedKey } from '../format/item-key.ts';
 import { encodeServed, type ServedRecord } from '../format/served-item.ts';
 import type { BrokerId } from '../model/ids.ts';
 import { CHANGE_PARALLEL_MAX } from '../model/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { Random } from '../ports/random.ts';
 import { askAgain } from '../state/ask-again.ts';
 import { inParallel } from '../state/in-parallel.ts';
-import type { TopologyDeps } from './apply-change.ts';
+
+type ServedDeps = { readonly table: MetadataTable; readonly clock: Clock; readonly random: Random };
 
 // The list of segments by broker: ahead of the heads when it grows, behind them when it shrinks.
 
 export async function noteServed(
-  deps: TopologyDeps,
+  deps: ServedDeps,
   segment: ServedRecord,
   brokers: readonly BrokerId[],
   signal: AbortSignal,
@@ -22,7 +26,7 @@ export async function noteServed(
 
 /** Only of a sealed segment: no broker is ever given to it again. */
 export async function forgetServed(
-  deps: TopologyDeps,
+  deps: ServedDeps,
   segment: ServedRecord,
   brokers: readonly BrokerId[],
   signal: AbortSignal,
