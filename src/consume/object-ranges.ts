@@ -1,7 +1,7 @@
 import type { Bytes } from '../model/message.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
-import { orAbort } from './abortable.ts';
+import { orAbort } from '../state/abortable.ts';
 
 export type ByteRange = { readonly key: string; readonly start: number; readonly length: number };
 

@@ -1,6 +1,6 @@
 import { READ_RANGES_PARALLEL_MAX } from '../model/limits.ts';
 import type { Bytes } from '../model/message.ts';
-import { openScope } from './abortable.ts';
+import { openScope } from '../state/abortable.ts';
 import type { ByteRange, ObjectRanges } from './object-ranges.ts';
 import { planRanges } from './plan-ranges.ts';
 

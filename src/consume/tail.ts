@@ -1,7 +1,7 @@
 import type { Head } from '../model/head.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Heads } from '../state/heads.ts';
-import { openScope } from './abortable.ts';
+import { openScope } from '../state/abortable.ts';
 import { createWatches, type Watch, type Watched } from './watches.ts';
 
 /** `isNews`: whether this state of the head is what the caller waits for. */
