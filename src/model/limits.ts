@@ -101,6 +101,8 @@ export const COMMIT_IDS_MAX = 16;
 export const COMMIT_ATTEMPTS_MAX = 64;
 /** Pages that are searched, newest first, for the offsets of a repeated producer batch. */
 export const DUPLICATE_PAGES_MAX = 8;
+/** How long a publisher leaves a pending segment to whoever makes it; opening takes that one two round trips. */
+export const PENDING_WAIT_MS = 100;
 /** How often a publish follows successors, or uploads anew behind a floor. */
 export const MOVES_MAX = 16;
 /** Uploads of one object, each under a key of its own. */

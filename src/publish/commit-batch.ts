@@ -2,18 +2,22 @@ import { decodeHead } from '../format/head-item.ts';
 import { headKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Head } from '../model/head.ts';
-import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX } from '../model/limits.ts';
+import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX, PENDING_WAIT_MS } from '../model/limits.ts';
 import type { Item, Update } from '../ports/metadata-table.ts';
 import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
 import { backoffUnlessAborted } from '../state/retry.ts';
+import { carryOnSegment } from '../topology/carry-on.ts';
 import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
 import { type CommitDeps, findFate } from './find-fate.ts';
 import { judgeAlone, planCommit } from './plan-commit.ts';
 import { spill } from './spill.ts';
 
-/** What is known of one commit id. `inFlight`: an attempt was left unanswered, or others may send it too: it may land yet. */
-type Attempts = { readonly sent: SentCommit; head: Head; headIsFresh: boolean; inFlight: boolean };
+/**
+ * What is known of one commit id. `inFlight`: an attempt was left unanswered, or others may send it too: it may land yet.
+ * `waited`: whoever makes this segment had its time to open it.
+ */
+type Attempts = { readonly sent: SentCommit; head: Head; headIsFresh: boolean; inFlight: boolean; waited: boolean };
 
 type Step = CommitOutcome | 'again';
 
@@ -54,7 +58,7 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
     recorded === undefined
       ? { cid: deps.commitIds.mint(head.guard), object, tail: head.tail, recorded: false }
       : { ...recorded, object, recorded: true };
-  const attempts: Attempts = { sent, head, headIsFresh: false, inFlight: sent.recorded };
+  const attempts: Attempts = { sent, head, headIsFresh: false, inFlight: sent.recorded, waited: false };
   let lastError: unknown;
   for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX && !signal.aborted; attempt += 1) {
     try {
@@ -118,7 +122,7 @@ async function judgeHead(deps: CommitDeps, request: CommitRequest, attempts: Att
     if (fate.fate === 'dead') return refusedOutcome(deps, request, { head, judged }, signal);
     return landedOutcome(deps, request, { entry: fate.entry, head, judged }, signal);
   }
-  if (head.state === 'pending') throw new KelpError('unavailable', 'unavailable', 'the segment is not open yet', { retryAfterMs: 1_000 });
+  if (head.state === 'pending') return waitUntilOpen(deps, request, attempts, signal);
   if (head.entries.length >= HEAD_ENTRIES_MAX) {
     see(attempts, await spill(deps, head, signal));
     // That head is newer than the fate: what it says of the tail must not be held against an entry that may be in it.
@@ -126,6 +130,22 @@ async function judgeHead(deps: CommitDeps, request: CommitRequest, attempts: Att
   }
   if (request.matchTail === undefined || head.tail === request.matchTail) return 'again';
   return answerRefused(deps, request, { attempts, judged: { verdicts: [], lines: new Map() } }, signal);
+}
+
+/**
+ * F28: a publisher learns of a pending segment from its sealed parent, so it opens in a moment, unless whoever sealed that was
+ * stopped in between: then the publisher carries the change on itself. Either way the same id goes again.
+ */
+async function waitUntilOpen(deps: CommitDeps, request: CommitRequest, attempts: Attempts, signal: AbortSignal): Promise<Step> {
+  if (!attempts.waited) {
+    attempts.waited = true;
+    await deps.clock.sleep(PENDING_WAIT_MS, signal);
+    return 'again';
+  }
+  await carryOnSegment(deps, request.topic, request.segment, signal);
+  see(attempts, await readHead(deps, request, signal));
+  if (attempts.head.state !== 'pending') return 'again';
+  throw new KelpError('unavailable', 'unavailable', 'the segment is not open yet', { retryAfterMs: 1_000 });
 }
 
 /** K1, A8: what may still land must not be answered 'refused': its id is killed first, and its fate looked at. */

@@ -3,6 +3,7 @@ import { segmentId } from '../../src/model/ids.ts';
 import type { SegmentRange, Topic, TopologyChange } from '../../src/model/topic.ts';
 import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import { carryOn } from '../../src/topology/carry-on.ts';
+import { kindOf } from './replace-segment.ts';
 import { ask, type Client } from './log-writers.ts';
 
 const PAUSE_MS_MAX = 4_000;
@@ -41,7 +42,8 @@ function chooseChange({ random }: Client, topic: Topic): TopologyChange | undefi
   const isMerge = second !== undefined && (topic.open.length >= SEGMENTS_MAX || random.chance(0.4));
   const parents = isMerge ? [first, second] : [first];
   const id = `c${random.base36(16)}`;
-  return { id, kind: 'create', parents: parents.map(({ segment }) => segment), children: childrenOf(topic, parents, isMerge ? 1 : 2) };
+  const children = childrenOf(topic, parents, isMerge ? 1 : 2);
+  return { id, kind: kindOf(parents.length, children.length), parents: parents.map(({ segment }) => segment), children };
 }
 
 function childrenOf(topic: Topic, parents: readonly SegmentRange[], count: number): SegmentRange[] {

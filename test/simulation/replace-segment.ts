@@ -27,8 +27,7 @@ export async function replaceSegments(
   const width = (ranges.at(-1)?.hi ?? 0) - lo + 1;
   const change: TopologyChange = {
     id: `c${deps.random.base36(16)}`,
-    // Kinds of changes that have parents and children come with splits; the steps are the same.
-    kind: 'create',
+    kind: kindOf(parents.length, children),
     parents,
     children: Array.from({ length: children }, (_, n) => ({
       segment: segmentId(current.nextSegment + n),
@@ -40,6 +39,12 @@ export async function replaceSegments(
   if (intended === undefined) throw new Error('the topic changed meanwhile');
   await world.run(applyChanges(deps, intended, [change], world.signal));
   return readTopic(deps, topic.id, world.signal);
+}
+
+/** What the product calls a change of so many segments into so many; the steps are the same. */
+export function kindOf(parents: number, children: number): TopologyChange['kind'] {
+  if (children > 1) return 'split';
+  return parents > 1 ? 'merge' : 'failover';
 }
 
 /** As {@link replaceSegments}, of one segment. */

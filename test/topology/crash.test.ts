@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { decodeDeletion } from '../../src/format/deletion-item.ts';
 import { deletionKey } from '../../src/format/item-key.ts';
 import { batchObjectPrefix } from '../../src/format/object-key.ts';
-import type { TopicId } from '../../src/model/ids.ts';
-import { TENANT_DEFAULT, type TopicSettings } from '../../src/model/topic.ts';
+import { type BrokerId, segmentId, type TopicId } from '../../src/model/ids.ts';
+import { TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../../src/model/topic.ts';
+import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import { firstSegment, publishOf } from '../publish/requests.ts';
 import { killAtEveryStep } from '../simulation/kill-at-every-step.ts';
 import { readTopicLog, readValues } from '../simulation/read-log.ts';
@@ -31,6 +32,19 @@ async function publishAndRead(world: TestWorld, name: string): Promise<string[]>
 async function objectsOf(world: TestWorld, topic: TopicId): Promise<number> {
   return (await world.store.list(batchObjectPrefix(topic), { limit: 100 }, world.signal)).objects.length;
 }
+
+/** Every segment's range goes to another segment, with a broker of its own. */
+function failovers(topic: Topic): TopologyChange[] {
+  return topic.open.map(({ segment, lo, hi }, n) => ({
+    id: `c${segment}`,
+    kind: 'failover',
+    parents: [segment],
+    children: [{ segment: segmentId(topic.nextSegment + n), lo, hi, brokers: ['b2' as BrokerId] }],
+  }));
+}
+
+/** Longer than a publisher waits for a leader, and far below what its caller would. */
+const CARRIED_ON_MS_MAX = 500;
 
 const values = ALL.map(([, value]) => value).toSorted();
 
@@ -119,5 +133,33 @@ describe('killed at any step', () => {
       },
     });
     expect(steps).toBeGreaterThanOrEqual(12);
+  });
+
+  test('a fail-over whose leader never comes back is carried on by whoever publishes, even if it knows only the old list', async () => {
+    const steps = await killAtEveryStep({
+      prepare: async (world) => {
+        const topic = await world.topic(2);
+        await world.run(world.broker().publisher.publish(topic, publishOf(ALL), world.signal));
+        return topic;
+      },
+      async act(broker, topic, world) {
+        const changes = failovers(topic);
+        const intended = await intend(broker.deps, topic, changes, world.signal);
+        if (intended === undefined) throw new Error('the topic was changed');
+        await applyChanges(broker.deps, intended, changes, world.signal);
+      },
+      async check(world, stale) {
+        const begunMs = world.clock.monotonicMs();
+        const result = await world.run(world.broker().publisher.publish(stale, publishOf(ALL), world.signal));
+        expect(result.every((one) => 'offset' in one)).toBe(true);
+        expect(world.clock.monotonicMs() - begunMs).toBeLessThan(CARRIED_ON_MS_MAX);
+        expect((await readValues(world, stale.id)).toSorted()).toEqual([...values, ...values].toSorted());
+        // Each range has one open segment, whatever is published of that by now.
+        const open = (await readTopicLog(world, stale.id)).flatMap(({ head }) => (head.state === 'open' ? head : []));
+        expect(tiles(open.toSorted((a, b) => a.lo - b.lo))).toBe(true);
+      },
+    });
+    // Topic; of each segment its successor's item, served entry, floor and head, seal and open; publish.
+    expect(steps).toBeGreaterThanOrEqual(14);
   });
 });
