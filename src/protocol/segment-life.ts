@@ -1,4 +1,5 @@
 import { encodeSuccessors } from '../format/head-item.ts';
+import type { BrokerId } from '../model/ids.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import type { Update } from '../ports/metadata-table.ts';
 
@@ -41,3 +42,15 @@ export const openUpdate: Update = {
   condition: [{ op: '=', path: ['state'], value: 'pending' }],
   changes: [{ op: 'set', path: ['state'], value: 'open' }],
 };
+
+/** Who serves a segment is decided once; new brokers mean a new segment. */
+export function assignUpdate(brokers: readonly BrokerId[]): Update {
+  return {
+    condition: [
+      { op: 'or', any: [[{ op: '=', path: ['state'], value: 'open' }], [{ op: '=', path: ['state'], value: 'pending' }]] },
+      // Heads of before brokers were assigned have no list.
+      { op: 'or', any: [[{ op: 'missing', path: ['brokers'] }], [{ op: 'size<', path: ['brokers'], value: 1 }]] },
+    ],
+    changes: [{ op: 'set', path: ['brokers'], value: brokers }],
+  };
+}

@@ -1,0 +1,82 @@
+import { decodeHead } from '../../format/head-item.ts';
+import { headKey } from '../../format/item-key.ts';
+import { isDraining } from '../../model/broker.ts';
+import { KelpError } from '../../model/errors.ts';
+import type { Head } from '../../model/head.ts';
+import type { BrokerId, SegmentId, TopicId } from '../../model/ids.ts';
+import { RETRY_AFTER_MS } from '../../model/limits.ts';
+import { assignUpdate } from '../../protocol/segment-life.ts';
+import { askAgain } from '../../state/ask-again.ts';
+import { readTopic, type TopologyDeps } from '../../topology/apply-change.ts';
+import { forgetServed, noteServed } from '../../topology/served.ts';
+import type { BrokerDirectory } from '../brokers/directory.ts';
+import { chooseBrokers } from './choose-brokers.ts';
+import type { SegmentCounts } from './segment-counts.ts';
+
+/** Who serves which segment, as the leader decides it. Two leaders at once decide the same: what is saved first. */
+export type Assigner = {
+  /**
+   * The brokers that are saved in the segment's head, or else chosen and saved now; empty for a segment that was sealed
+   * before anybody was chosen. Errors `segment-not-found`, `topic-not-found`; `unavailable`/`no-brokers`.
+   */
+  assign(topic: { readonly id: TopicId; readonly name: string }, segment: SegmentId, signal: AbortSignal): Promise<readonly BrokerId[]>;
+  /** For children of a change: chosen, counted, not saved. `without`: not to be chosen. Error `unavailable`/`no-brokers`. */
+  choose(replicas: number, without: ReadonlySet<BrokerId>, signal: AbortSignal): Promise<readonly BrokerId[]>;
+};
+
+export type AssignerDeps = TopologyDeps & {
+  readonly directory: BrokerDirectory;
+  readonly counts: SegmentCounts;
+  /** Whether the leader takes it for dead, though it is registered still. */
+  readonly isDead?: (broker: BrokerId) => boolean;
+};
+
+export function createAssigner(deps: AssignerDeps): Assigner {
+  return {
+    async assign(topic, segment, signal) {
+      const head = await deps.heads.read(topic.id, segment, signal);
+      if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
+      if (head.brokers.length > 0 || head.state === 'sealed') return head.brokers;
+      const { settings } = await readTopic(deps, topic.id, signal);
+      const brokers = await choose(deps, settings.replicas, new Set(), signal);
+      return save(deps, head, brokers, signal);
+    },
+    choose: (replicas, without, signal) => choose(deps, replicas, without, signal),
+  };
+}
+
+/** Counted at once: many choices may be under way. */
+async function choose(
+  deps: AssignerDeps,
+  replicas: number,
+  without: ReadonlySet<BrokerId>,
+  signal: AbortSignal,
+): Promise<readonly BrokerId[]> {
+  const all = await deps.directory.list({ fresh: false }, signal);
+  const may = all.filter((broker) => !isDraining(broker) && !without.has(broker.id) && deps.isDead?.(broker.id) !== true);
+  if (may.length === 0) {
+    throw new KelpError('unavailable', 'no-brokers', 'no broker is there to serve the segment', { retryAfterMs: RETRY_AFTER_MS });
+  }
+  const ids = may.map((broker) => broker.id);
+  await deps.counts.read(ids, signal);
+  const candidates = may.map(({ id, zone, load }) => ({ id, zone, segments: deps.counts.of(id), busyPercent: load.busyPercent }));
+  const chosen = chooseBrokers(candidates, { replicas, fraction: deps.random.fraction });
+  for (const broker of chosen) deps.counts.add(broker, 1);
+  return chosen;
+}
+
+/** Answers what the head says afterwards: these brokers, or those that somebody else saved first. */
+async function save(deps: AssignerDeps, head: Head, brokers: readonly BrokerId[], signal: AbortSignal): Promise<readonly BrokerId[]> {
+  const { topic, segment } = head;
+  // Before the head says so: whoever looks for a broker's segments must find all of them.
+  await noteServed(deps, { topic, segment }, brokers, signal);
+  const result = await askAgain(deps, () => deps.table.update(headKey(topic, segment), assignUpdate(brokers), signal), signal);
+  if (result.item === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
+  const now = decodeHead(result.item);
+  deps.heads.offer(now);
+  // What a head says is for ever, and so are seals: these never serve it.
+  const rejected = brokers.filter((broker) => !now.brokers.includes(broker));
+  for (const broker of rejected) deps.counts.add(broker, -1);
+  await forgetServed(deps, { topic, segment }, rejected, signal);
+  return now.brokers;
+}
