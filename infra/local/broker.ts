@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Configuration } from '../../src/cli/configuration.ts';
+import { reachableUrl } from '../../src/cli/reachable-url.ts';
 import type { Child, Children } from './processes.ts';
 import { untilReady } from './until.ts';
 
@@ -19,7 +20,7 @@ export type BrokerOptions = {
 
 /** Starts the broker as a process and resolves once it says that both stores can be written and read. */
 export async function startBroker({ configuration, environment, children, signal }: BrokerOptions): Promise<Broker> {
-  const url = `http://${reachable(configuration.host)}:${configuration.port}`;
+  const url = reachableUrl(configuration.host, configuration.port);
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => /^(KELP|AWS|NODE|OTEL)_/.test(name)));
   const child = await children.start({
     name: 'broker',
@@ -32,10 +33,4 @@ export async function startBroker({ configuration, environment, children, signal
     if (!answer.ok) throw new Error(`readyz: ${answer.status} ${await answer.text()}`);
   });
   return { child, url };
-}
-
-/** An address of all interfaces is nothing that a client can call. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
 }

@@ -34,6 +34,8 @@ export type AssembledBroker = {
   readonly app: Hono;
   readonly publisher: Publisher;
   readonly background: SystemBackground;
+  /** Aborts when the broker is told to stop: it is not ready any more, and serves on until its segments are elsewhere. */
+  readonly leaving: AbortController;
   /** Aborts when the broker begins to stop. */
   readonly stopping: AbortController;
 };
@@ -58,6 +60,7 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
     authenticator: createAuthenticator(configuration.secrets),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
   });
+  const leaving = new AbortController();
   const stopping = new AbortController();
   const app = createApp({
     ...services,
@@ -68,7 +71,8 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
     limits,
     runtime,
     metrics: () => telemetry.expose(),
+    leaving: leaving.signal,
     stopping: stopping.signal,
   });
-  return { app, publisher: services.publisher, background, stopping };
+  return { app, publisher: services.publisher, background, leaving, stopping };
 }

@@ -8,6 +8,13 @@ import type { Fetch } from './http-server.ts';
 
 export type Broker = {
   readonly fetch: Fetch;
+  /** Takes part from now on. `url`: where others reach it, which is known once it listens. */
+  start(options: { readonly url: string }): void;
+  /**
+   * Is not ready any more, and serves on while its segments are moved to other brokers; resolves with whether there were
+   * others to take them. At once if it is the only one.
+   */
+  leave(signal: AbortSignal): Promise<boolean>;
   /**
    * Answers waiting readers, refuses new publishes; resolves when those in flight and the work behind them have ended, or the
    * signal aborts.
@@ -18,7 +25,7 @@ export type Broker = {
 /** The whole broker of a process. `write` takes log lines. */
 export function createBroker(configuration: Configuration, write: (line: string) => void): Broker {
   const clock = createSystemClock();
-  const { app, publisher, background, stopping } = assembleBroker(configuration, {
+  const { app, publisher, background, leaving, stopping } = assembleBroker(configuration, {
     table: createLeanTable({ ...configuration.table, clock }),
     store: createLeanStore({ ...configuration.store, clock }),
     clock,
@@ -28,6 +35,11 @@ export function createBroker(configuration: Configuration, write: (line: string)
   });
   return {
     fetch: app.fetch,
+    start: () => undefined,
+    leave: () => {
+      leaving.abort();
+      return Promise.resolve(false);
+    },
     async stop(signal) {
       stopping.abort();
       await publisher.stop(signal);

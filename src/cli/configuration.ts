@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { TableSettings } from '../adapters/dynamodb/table-settings.ts';
 import type { StoreSettings } from '../adapters/s3/store-settings.ts';
 import { KelpError } from '../model/errors.ts';
+import { type BrokerId, isBrokerId } from '../model/ids.ts';
 import { REQUEST_BYTES_MAX } from '../model/limits.ts';
 
 export type Configuration = {
@@ -11,6 +13,14 @@ export type Configuration = {
   readonly rootToken: string;
   /** Sign cursors: the first one signs, all of them verify, so that one can be replaced without breaking readers. */
   readonly secrets: readonly [string, ...string[]];
+  /** Sign what brokers ask of each other, as `secrets` do; absent: this one neither asks nor answers. */
+  readonly internalSecrets?: readonly [string, ...string[]];
+  readonly broker: {
+    readonly id: BrokerId;
+    readonly zone: string;
+    /** Where clients and other brokers reach it: an origin. Absent: where it listens. */
+    readonly publicUrl?: string;
+  };
   readonly requestBytesMax: number;
   readonly store: StoreSettings;
   readonly table: TableSettings;
@@ -18,6 +28,7 @@ export type Configuration = {
 
 const SECRET_LENGTH_MIN = 16;
 const REQUEST_BYTES_MIN = 65_536;
+const RANDOM_ID_BYTES = 4;
 const REGION_DEFAULT = 'us-east-1';
 /** For a table server of one's own that asks for no credentials: the SDK would look for some on the network otherwise. */
 const ANY_CREDENTIALS = { accessKey: 'local', secretKey: 'local' } as const;
@@ -39,6 +50,8 @@ const table = variable('a table name of 3 to 255 characters [a-zA-Z0-9_.-]', mat
 const key = variable('a key without blanks', matching(/^\S{1,1024}$/));
 const rootToken = variable(`a token of at least ${SECRET_LENGTH_MIN} characters [A-Za-z0-9._~+/=-]`, matching(/^[\w.~+/=-]{16,1024}$/));
 const secrets = variable(`${secretText}, or two with a comma between them`, matching(/^[^\s,]{16,1024}(,[^\s,]{16,1024})?$/));
+const brokerId = variable('a name of 1 to 32 characters [a-z0-9-], the first no hyphen', isBrokerId);
+const zone = variable('a name of 1 to 64 characters [A-Za-z0-9._-]', matching(/^[A-Za-z0-9._-]{1,64}$/));
 const requestBytesMax = variable(`a number of bytes from ${REQUEST_BYTES_MIN} to ${REQUEST_BYTES_MAX}`, (text) =>
   isInteger(text, REQUEST_BYTES_MIN, REQUEST_BYTES_MAX),
 );
@@ -48,6 +61,10 @@ const Environment = z.object({
   KELP_PORT: z.prefault(port, '7333'),
   KELP_ROOT_TOKEN: rootToken,
   KELP_SECRET: secrets,
+  KELP_INTERNAL_SECRET: z.optional(secrets),
+  KELP_BROKER_ID: z.optional(brokerId),
+  KELP_ZONE: z.optional(zone),
+  KELP_PUBLIC_URL: z.optional(url),
   KELP_REQUEST_BYTES_MAX: z.prefault(requestBytesMax, String(REQUEST_BYTES_MAX)),
   KELP_S3_ENDPOINT: url,
   KELP_S3_BUCKET: z.prefault(bucket, 'kelp'),
@@ -83,12 +100,13 @@ function describeProblem(name: string, message: string, given: Readonly<Record<s
 }
 
 function toConfiguration(from: Environment): Configuration {
-  const [current = '', ...previous] = from.KELP_SECRET.split(',');
   return {
     host: from.KELP_HOST,
     port: Number(from.KELP_PORT),
     rootToken: from.KELP_ROOT_TOKEN,
-    secrets: [current, ...previous],
+    secrets: secretsOf(from.KELP_SECRET),
+    ...(from.KELP_INTERNAL_SECRET === undefined ? {} : { internalSecrets: secretsOf(from.KELP_INTERNAL_SECRET) }),
+    broker: brokerOf(from),
     requestBytesMax: Number(from.KELP_REQUEST_BYTES_MAX),
     store: {
       endpoint: from.KELP_S3_ENDPOINT,
@@ -103,6 +121,20 @@ function toConfiguration(from: Environment): Configuration {
       ...(from.KELP_TABLE_ENDPOINT === undefined ? {} : { endpoint: from.KELP_TABLE_ENDPOINT }),
       ...tableCredentials(from),
     },
+  };
+}
+
+function secretsOf(text: string): [string, ...string[]] {
+  const [current = '', ...previous] = text.split(',');
+  return [current, ...previous];
+}
+
+function brokerOf({ KELP_BROKER_ID: id, KELP_ZONE: zoneName = '', KELP_PUBLIC_URL: publicUrl }: Environment): Configuration['broker'] {
+  return {
+    // A name that nobody else has: two processes under one would take each other's place.
+    id: (id ?? `broker-${randomBytes(RANDOM_ID_BYTES).toString('hex')}`) as BrokerId,
+    zone: zoneName,
+    ...(publicUrl === undefined ? {} : { publicUrl: new URL(publicUrl).origin }),
   };
 }
 

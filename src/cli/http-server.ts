@@ -36,18 +36,36 @@ const LIMITS: ServerOptions = {
 export function createHttpServer(fetch: Fetch, limits: ServerOptions = {}): HttpServer {
   const respond: Listener = getRequestListener((request, env) => fetch(request, env as HttpBindings), { errorHandler: noRequest });
   const handle = oneAfterTheOther(respond);
-  let draining = false;
-  const accept: Listener = (incoming, outgoing) => {
-    if (draining) outgoing.shouldKeepAlive = false;
-    return handle(incoming, outgoing);
-  };
-  const server = createServer({ ...LIMITS, ...limits }, accept);
+  const { track, drain } = lastAnswers();
+  const server = createServer({ ...LIMITS, ...limits }, (incoming, outgoing) => {
+    track(incoming, outgoing);
+    void handle(incoming, outgoing);
+  });
   server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (draining) outgoing.shouldKeepAlive = false;
+    track(incoming, outgoing);
     waitForContinue(incoming, outgoing);
     void handle(incoming, outgoing);
   });
-  return { listen: (host, port) => listen(server, host, port), drain: () => void (draining = true), close: () => close(server) };
+  return { listen: (host, port) => listen(server, host, port), drain, close: () => close(server) };
+}
+
+/** Once draining, an answer that has not begun is the last one of its connection, unless others were asked for behind it. */
+function lastAnswers(): { track(incoming: IncomingMessage, outgoing: ServerResponse): void; drain(): void } {
+  const newest = new Map<Socket, ServerResponse>();
+  let draining = false;
+  return {
+    track({ socket }, outgoing) {
+      if (draining) outgoing.shouldKeepAlive = false;
+      newest.set(socket, outgoing);
+      outgoing.once('close', () => {
+        if (newest.get(socket) === outgoing) newest.delete(socket);
+      });
+    },
+    drain() {
+      draining = true;
+      for (const outgoing of newest.values()) outgoing.shouldKeepAlive = false;
+    },
+  };
 }
 
 /** What is wrong before there is a request: a target or a Host that no URL can be made of. The app's own errors are answers. */

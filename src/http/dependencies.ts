@@ -36,6 +36,8 @@ export type HttpDependencies = {
   probe(signal: AbortSignal): Promise<void>;
   /** Prometheus text. */
   metrics(): Promise<string>;
+  /** Aborts when the process has been told to stop: readiness says so, and everything is served on until its segments are elsewhere. */
+  readonly leaving: AbortSignal;
   /** Aborts when the process begins to stop: waiting readers are answered, streams end. */
   readonly stopping: AbortSignal;
 };

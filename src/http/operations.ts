@@ -29,7 +29,7 @@ export const livez: Handler = () => okText(ALIVE);
  * Both stores took a write and gave it back within the last second. Everybody may ask, so all who ask at a time share one
  * probe, and a fresh result is believed: asking often costs nothing.
  */
-export function createReadyz({ probe, clock, stopping, telemetry }: HttpDependencies): Handler {
+export function createReadyz({ probe, clock, leaving, stopping, telemetry }: HttpDependencies): Handler {
   let known: { readonly atMs: number; readonly ready: Promise<boolean> } | undefined;
   const ask = async (): Promise<boolean> => {
     try {
@@ -43,7 +43,7 @@ export function createReadyz({ probe, clock, stopping, telemetry }: HttpDependen
   return async () => {
     const nowMs = clock.monotonicMs();
     if (known === undefined || nowMs - known.atMs > PROBE_KNOWN_MS_MAX) known = { atMs: nowMs, ready: ask() };
-    if (stopping.aborted) throw new KelpError('unavailable', 'unavailable', 'this broker is stopping');
+    if (leaving.aborted || stopping.aborted) throw new KelpError('unavailable', 'unavailable', 'this broker is stopping');
     if (!(await known.ready)) throw new KelpError('unavailable', 'unavailable', 'a store does not answer');
     return okText(ALIVE);
   };

@@ -181,6 +181,11 @@ export const REQUEST_HEADERS_MS_MAX = 80_000;
 export const PIPELINED_REQUESTS_MAX = 64;
 /** Stopping: how long answers may take after the publishes have ended. */
 export const STOP_CLOSE_MS_MAX = 1_000;
+/**
+ * Stopping, once a broker's segments are with others: how long it still answers before it closes connections that idle, so that
+ * whoever keeps one learns from an answer that it is the last.
+ */
+export const STOP_LINGER_MS = 1_000;
 /** Attempts at one write of the control plane; its deadline usually ends it earlier. */
 export const WRITE_ATTEMPTS_MAX = 16;
 /** How often a change of topology starts over because somebody else changed the topic meanwhile. */

@@ -21,7 +21,10 @@ function problems(environment: Record<string, string | undefined>): string[] {
 
 describe('readConfiguration', () => {
   test('fills in what may be left out', () => {
-    expect(readConfiguration(COMPLETE)).toEqual({
+    const { broker, ...rest } = readConfiguration(COMPLETE);
+    expect(broker).toEqual({ id: expect.stringMatching(/^broker-[0-9a-z]{8}$/) as string, zone: '' });
+    expect(readConfiguration(COMPLETE).broker.id).not.toBe(broker.id);
+    expect(rest).toEqual({
       host: '127.0.0.1',
       port: 7333,
       rootToken: COMPLETE.KELP_ROOT_TOKEN,
@@ -41,6 +44,18 @@ describe('readConfiguration', () => {
       'the-new-secret-16',
       'the-old-secret-16',
     ]);
+  });
+
+  test('a broker has a name, a zone, an address, and what it shares with the others', () => {
+    const names = { KELP_BROKER_ID: 'till-7', KELP_ZONE: 'eu-west-1.a', KELP_PUBLIC_URL: 'https://KELP.example:443/' };
+    const { broker, internalSecrets } = readConfiguration({
+      ...COMPLETE,
+      ...names,
+      KELP_INTERNAL_SECRET: 'the-new-secret-16,the-old-secret-16',
+    });
+    expect(broker).toEqual({ id: 'till-7', zone: 'eu-west-1.a', publicUrl: 'https://kelp.example' });
+    expect(internalSecrets).toEqual(['the-new-secret-16', 'the-old-secret-16']);
+    expect(readConfiguration(COMPLETE)).not.toHaveProperty('internalSecrets');
   });
 
   test("the table takes AWS's own credentials, and any for a server of one's own that has none", () => {
@@ -77,6 +92,13 @@ describe('readConfiguration', () => {
     ['KELP_TABLE', 'ab'],
     ['KELP_REQUEST_BYTES_MAX', '16777217'],
     ['KELP_REQUEST_BYTES_MAX', '1e6'],
+    ['KELP_BROKER_ID', '-till'],
+    ['KELP_BROKER_ID', 'Till'],
+    ['KELP_BROKER_ID', 'a'.repeat(33)],
+    ['KELP_ZONE', 'a zone'],
+    ['KELP_ZONE', 'a'.repeat(65)],
+    ['KELP_PUBLIC_URL', 'kelp.example'],
+    ['KELP_PUBLIC_URL', 'https://kelp.example/path'],
   ])('%s=%s is one line that shows it', (name, value) => {
     const lines = problems({ ...COMPLETE, [name]: value });
     expect(lines).toHaveLength(1);
@@ -89,6 +111,8 @@ describe('readConfiguration', () => {
     ['KELP_ROOT_TOKEN', 'has blanks in it, and is long'],
     ['KELP_SECRET', 'short'],
     ['KELP_SECRET', 'a-secret-of-the-test,short'],
+    ['KELP_INTERNAL_SECRET', 'short'],
+    ['KELP_INTERNAL_SECRET', 'a-secret-of-the-test,a-secret-of-the-test,a-secret-of-the-test'],
     ['KELP_S3_SECRET_KEY', 'with blank'],
   ])('%s=%s is one line that does not show it', (name, value) => {
     const lines = problems({ ...COMPLETE, [name]: value });

@@ -107,6 +107,9 @@ describe('J-20 reads-that-return-nothing', () => {
     const log = await openLog(t);
     const polls = [log.read('?waitMs=25000'), t.send('GET', `/v1/topics/${log.topic}/messages?waitMs=25000`)];
     await expect.poll(() => waiting).toBe(2);
+    t.leave();
+    expect((await t.send('GET', '/readyz')).status).toBe(503);
+    expect((await log.read('')).status).toBe(200);
     t.stop();
     for (const poll of polls) expect((await poll).json.messages).toEqual([]);
     expect((await t.send('GET', '/readyz')).status).toBe(503);

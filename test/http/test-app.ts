@@ -45,6 +45,8 @@ export type TestApp = {
   readonly telemetry: RecordingTelemetry;
   readonly background: SystemBackground;
   readonly deps: HttpDependencies;
+  /** Told to stop; everything is still served. */
+  leave(): void;
   /** Stops waiting readers. */
   stop(): void;
   /** Sends a request, reads the answer whole, and holds it against the documents. */
@@ -78,6 +80,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     authenticator: createAuthenticator(['secret-of-the-tests']),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
   });
+  const leaving = new AbortController();
   const stopping = new AbortController();
   const own: HttpDependencies = {
     ...broker,
@@ -88,6 +91,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     limits: { requestBytesMax: REQUEST_BYTES_MAX, readBytesMax: READ_BYTES_MAX, waitMsMax: WAIT_MS_MAX },
     runtime: { streams: true, remainingMs: () => undefined },
     metrics: () => Promise.resolve('kelp_up 1\n'),
+    leaving: leaving.signal,
     stopping: stopping.signal,
   };
   const deps = { ...own, ...options.change?.(own) };
@@ -100,6 +104,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     telemetry,
     background,
     deps,
+    leave: () => leaving.abort(),
     stop: () => stopping.abort(),
     send: (method, path, sending) => send((request) => app.fetch(request), method, path, sending),
     events: async (path, count) => readEvents(await app.fetch(requestOf('GET', path, { headers: { accept: 'text/event-stream' } })), count),
