@@ -1,5 +1,5 @@
 import { KelpError } from '../model/errors.ts';
-import type { Entry, Head, ObjectRef, Run } from '../model/head.ts';
+import { entryCount, type Entry, type Head, type ObjectRef, type Run } from '../model/head.ts';
 import type { CommitId, SegmentId, TopicId } from '../model/ids.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import { memberOffsets } from '../protocol/fate.ts';
@@ -64,6 +64,7 @@ export async function landedOutcome(
     request.members.map((member) => member.run.count),
   );
   const again = landed.entry.object.id !== request.object.id;
+  if (!again) deps.telemetry.count('kelp.publish.messages', entryCount(landed.entry));
   const members = offsets.map(async (offset, index): Promise<MemberOutcome> => {
     return offset === undefined ? refusedMember(deps, request, { ...landed, index }, signal) : { outcome: 'stored', offset, again };
   });
