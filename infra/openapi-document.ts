@@ -52,7 +52,9 @@ function operation(route: Route, document: OperationDocument): Json {
     summary: document.summary,
     ...(route.open === true ? { security: [] } : {}),
     ...(document.parameters === undefined ? {} : { parameters: document.parameters.map(parameter) }),
-    ...(document.body === undefined ? {} : { requestBody: { required: true, content: contentOf(document.body) } }),
+    ...(document.body === undefined
+      ? {}
+      : { requestBody: { required: document.bodyOptional !== true, content: contentOf(document.body) } }),
     responses: Object.fromEntries([...answers, ...problems.map((status) => [status, { $ref: '#/components/responses/Problem' }])]),
   };
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { KelpError } from '../model/errors.ts';
 import { noContent } from './answer.ts';
+import { createDrainBroker, createGetLeader, createListBrokers, createSegmentBrokers } from './brokers.ts';
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { createAbout, createMetrics, createReadyz, livez, openapi } from './operations.ts';
@@ -44,6 +45,10 @@ function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>
     listSegments: createListSegments(deps),
     getSegment: createGetSegment(deps),
     readSegment: createReadSegment(readers),
+    segmentBrokers: createSegmentBrokers(deps),
+    listBrokers: createListBrokers(deps),
+    getLeader: createGetLeader(deps),
+    drainBroker: createDrainBroker(deps),
   };
 }
 

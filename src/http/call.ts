@@ -8,6 +8,8 @@ export type Call = {
   remainingMs(): number;
   /** Counts bytes of a body as held until the request is answered. Error `unavailable` when too many are. */
   hold(bytes: number): void;
+  /** Headers of the answer, besides its own, should it become a problem. Those that are given last count. */
+  onProblem(headers: Readonly<Record<string, string>>): void;
 };
 
 export type Handler = (call: Call) => Response | Promise<Response>;

@@ -1,4 +1,8 @@
 import type { Consumer } from '../consume/page.ts';
+import type { Control } from '../control/control.ts';
+import type { BrokerAddress } from '../model/broker.ts';
+import type { BrokerId, SegmentId } from '../model/ids.ts';
+import type { Topic } from '../model/topic.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Compression } from '../ports/compression.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -26,6 +30,11 @@ export type HttpDependencies = {
   readonly topics: Topics;
   readonly publisher: Publisher;
   readonly consumer: Consumer;
+  readonly control: Control;
+  /** Who serves a segment, as far as this instance knows without asking; none otherwise. */
+  readonly brokersOf?: (topic: Topic, segment: SegmentId) => readonly BrokerAddress[];
+  /** Where a broker is, as far as this instance knows without asking. */
+  readonly addressOf?: (broker: BrokerId) => BrokerAddress | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly compression: Compression;

@@ -31,6 +31,8 @@ export type OperationDocument = {
   readonly summary: string;
   readonly parameters?: readonly Parameter[];
   readonly body?: Content;
+  /** The body may be left out. */
+  readonly bodyOptional?: true;
   /** Successful answers by status. */
   readonly answers: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
   /** Statuses of problems, besides those that everything behind the token has. */
@@ -42,6 +44,7 @@ export const COMMON_PROBLEMS = [400, 401, 408, 429, 500, 503] as const;
 
 const topic: Parameter = { name: 'topic', in: 'path', schema: schemas.TopicName };
 const segment: Parameter = { name: 'segment', in: 'path', schema: schemas.SegmentId };
+const broker: Parameter = { name: 'broker', in: 'path', schema: schemas.BrokerId };
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const timeout: Parameter = {
   name: 'Kelp-Timeout-Ms',
@@ -220,5 +223,33 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
       204: STREAM_OVER,
     },
     problems: [...readProblems, 416],
+  },
+  segmentBrokers: {
+    summary: 'Who serves a segment; chosen now if nobody does yet. Reports a broker that does not answer.',
+    parameters: [topic, segment, timeout],
+    body: { [JSON_MEDIA]: schemas.Suspicion },
+    bodyOptional: true,
+    answers: { 200: { description: 'Its brokers, or those of its successors.', content: { [JSON_MEDIA]: schemas.SegmentBrokers } } },
+    problems: [404, 410, 413, 415, 504],
+  },
+  listBrokers: {
+    summary: 'All brokers, in order of their ids.',
+    parameters: [timeout],
+    answers: { 200: { description: 'The brokers.', content: { [JSON_MEDIA]: schemas.Brokers } } },
+    problems: [406],
+  },
+  getLeader: {
+    summary: 'Who leads.',
+    parameters: [timeout],
+    answers: { 200: { description: 'The leader.', content: { [JSON_MEDIA]: schemas.Leader } } },
+    problems: [406],
+  },
+  drainBroker: {
+    summary: "Moves a broker's segments to others; then it leaves.",
+    parameters: [broker, timeout],
+    body: { [JSON_MEDIA]: schemas.Drain },
+    bodyOptional: true,
+    answers: { 202: { description: 'It is under way.', content: { [JSON_MEDIA]: schemas.Draining } } },
+    problems: [404, 409, 413, 415, 504],
   },
 };

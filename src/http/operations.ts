@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import {
+  DRAIN_PER_SECOND_MAX,
   HEADERS_BYTES_MAX,
   HEADERS_MAX,
   JSON_DEPTH_MAX,
@@ -8,6 +9,7 @@ import {
   PROBE_KNOWN_MS_MAX,
   PROBE_MS_MAX,
   READ_MESSAGES_MAX,
+  REPLICAS_MAX,
   REQUEST_MESSAGES_MAX,
   SEGMENTS_AT_CREATION_MAX,
   TIMEOUT_MS_MAX,
@@ -87,6 +89,8 @@ const aboutOf = (limits: HttpLimits): Record<string, unknown> => ({
     headersBytes: HEADERS_BYTES_MAX,
     jsonDepth: JSON_DEPTH_MAX,
     segmentsAtCreation: SEGMENTS_AT_CREATION_MAX,
+    replicas: REPLICAS_MAX,
+    drainPerSecond: DRAIN_PER_SECOND_MAX,
     readMessages: READ_MESSAGES_MAX,
     readBytes: limits.readBytesMax,
     waitMs: limits.waitMsMax,

@@ -14,7 +14,11 @@ export type Operation =
   | 'readTopic'
   | 'listSegments'
   | 'getSegment'
-  | 'readSegment';
+  | 'readSegment'
+  | 'segmentBrokers'
+  | 'listBrokers'
+  | 'getLeader'
+  | 'drainBroker';
 
 export type Route = {
   readonly operation: Operation;
@@ -44,6 +48,10 @@ export const ROUTES: readonly Route[] = [
   { operation: 'listSegments', method: 'GET', path: `${TOPIC}/segments` },
   { operation: 'getSegment', method: 'GET', path: SEGMENT },
   { operation: 'readSegment', method: 'GET', path: `${SEGMENT}/messages` },
+  { operation: 'segmentBrokers', method: 'POST', path: `${SEGMENT}/brokers` },
+  { operation: 'listBrokers', method: 'GET', path: '/v1/brokers' },
+  { operation: 'getLeader', method: 'GET', path: '/v1/leader' },
+  { operation: 'drainBroker', method: 'POST', path: '/v1/brokers/:broker/drain' },
 ];
 
 const PATTERNS = ROUTES.map((route) => ({

@@ -1,6 +1,7 @@
 import { KelpError } from '../model/errors.ts';
 import type { Placed, PublishResult } from '../publish/request.ts';
 import { jsonText, okText } from './answer.ts';
+import type { BrokerHints } from './broker-hints.ts';
 import { problemOf, problemText, retryAfterSeconds } from './problem.ts';
 
 /**
@@ -8,22 +9,29 @@ import { problemOf, problemText, retryAfterSeconds } from './problem.ts';
  * a part: 207, with a problem in place of each failed result. Nothing stored: throws, so that a failure is never inside a
  * success.
  */
-export function publishAnswer(results: PublishResult, counts?: readonly number[]): Response {
+export function publishAnswer(results: PublishResult, hints: BrokerHints, counts?: readonly number[]): Response {
   const failed = results.filter((result) => result instanceof KelpError);
   if (failed.length === results.length && failed.length > 0) throw gravest(failed);
   const texts = new Map<KelpError, string>();
   const items = results.map((result, index) =>
-    result instanceof KelpError ? problemTextOnce(texts, result) : placedText(result, counts?.[index]),
+    result instanceof KelpError ? problemTextOnce(texts, result, hints) : placedText(result, counts?.[index]),
   );
   const body = `{"results":[${items.join(',')}]}`;
-  return failed.length === 0 ? okText(body) : jsonText(207, body, retryAfterOf(failed));
+  const headers = hints.headersOf(results);
+  return failed.length === 0 ? placed(body, headers) : jsonText(207, body, { ...headers, ...retryAfterOf(failed) });
 }
 
 /** The answer to one message's publish. */
-export function placedAnswer([result]: PublishResult): Response {
+export function placedAnswer(results: PublishResult, hints: BrokerHints): Response {
+  const [result] = results;
   if (result === undefined) throw new Error('a publish of one message has one result');
   if (result instanceof KelpError) throw result;
-  return okText(placedText(result));
+  return placed(placedText(result), hints.headersOf(results));
+}
+
+/** Without hints it takes the headers that all answers share. */
+function placed(body: string, headers: Readonly<Record<string, string>>): Response {
+  return 'kelp-brokers' in headers ? jsonText(200, body, headers) : okText(body);
 }
 
 /** If the fate of any part is unknown, so is the request's. */
@@ -40,10 +48,10 @@ function placedText({ segment, offset, duplicate }: Placed, count?: number): str
 }
 
 /** Messages of one segment share their error. */
-function problemTextOnce(texts: Map<KelpError, string>, error: KelpError): string {
+function problemTextOnce(texts: Map<KelpError, string>, error: KelpError, hints: BrokerHints): string {
   let text = texts.get(error);
   if (text === undefined) {
-    text = problemText(problemOf(error));
+    text = problemText(problemOf(hints.addressed(error)));
     texts.set(error, text);
   }
   return text;

@@ -7,6 +7,7 @@ import { decodeUtf8, encodeUtf8 } from '../format/utf8.ts';
 import { invalid, KelpError } from '../model/errors.ts';
 import { MESSAGE_BYTES_MAX } from '../model/limits.ts';
 import type { Bytes, Header, Message } from '../model/message.ts';
+import { withBrokerHints } from './broker-hints.ts';
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type ContentType, isUtf8, parseContentType } from './media-type.ts';
@@ -38,7 +39,9 @@ export function createPublishMessage(deps: HttpDependencies): Handler {
       const message = messageOf(sent, body, { rule: keyRule(topic.settings.partitionKey), nowMs: clock.nowMs() });
       const content = { kind: 'messages', messages: [withTrace(message, traceParent)] } as const;
       const request = publishRequestOf(topic, content, { what: () => whatOf(sent), options, body });
-      return placedAnswer(await publisher.publish(topic, request, signal));
+      return withBrokerHints(deps, { call, topic, segment: options.segment }, async (hints) =>
+        placedAnswer(await publisher.publish(topic, request, signal), hints),
+      );
     });
   };
 }

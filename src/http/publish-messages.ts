@@ -6,6 +6,7 @@ import type { Topic } from '../model/topic.ts';
 import type { PublishContent } from '../publish/request.ts';
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
+import { withBrokerHints } from './broker-hints.ts';
 import { type EnvelopeFormat, envelopeFormat } from './media-type.ts';
 import { withTrace } from './message-headers.ts';
 import { publishAnswer } from './publish-answer.ts';
@@ -30,8 +31,10 @@ export function createPublishMessages(deps: HttpDependencies): Handler {
       const body = await readBody();
       const content = await contentOf(deps, topic, { format, body, traceParent });
       const request = publishRequestOf(topic, content, { what: () => `messages ${format}`, options, body });
-      const results = await publisher.publish(topic, request, signal);
-      return publishAnswer(results, content.kind === 'batches' ? content.batches.map((batch) => batch.partitions.length) : undefined);
+      const counts = content.kind === 'batches' ? content.batches.map((batch) => batch.partitions.length) : undefined;
+      return withBrokerHints(deps, { call, topic, segment: options.segment }, async (hints) =>
+        publishAnswer(await publisher.publish(topic, request, signal), hints, counts),
+      );
     });
   };
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  DRAIN_PER_SECOND_DEFAULT,
+  DRAIN_PER_SECOND_MAX,
   HEADERS_MAX,
   PARTITIONS,
   REPLICAS_MAX,
@@ -78,6 +80,54 @@ export const Segment = z
     successors: z.array(SegmentId),
   })
   .meta({ id: 'Segment' });
+
+export const BrokerId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
+
+export const BrokerAddress = z
+  .strictObject({ id: BrokerId, url: z.string() })
+  .meta({ id: 'BrokerAddress', description: 'A broker, and the origin where it is reached.' });
+
+export const Successor = z
+  .strictObject({ segment: SegmentId, lo: Partition, hi: Partition, brokers: z.array(BrokerAddress) })
+  .meta({ id: 'Successor', description: 'A segment that continues a sealed one, and who serves it as far as that is known.' });
+
+export const SegmentBrokers = z
+  .strictObject({ segment: SegmentId, brokers: z.array(BrokerAddress), successors: z.array(Successor).min(1).optional() })
+  .meta({ id: 'SegmentBrokers', description: 'A sealed segment has no brokers, but successors.' });
+
+export const Suspicion = z.strictObject({ suspect: BrokerId.optional() }).meta({ id: 'Suspicion' });
+
+export const Broker = z
+  .strictObject({
+    id: BrokerId,
+    url: z.string(),
+    kind: z.enum(['process', 'fleet']),
+    zone: z.string(),
+    draining: z.boolean(),
+    segments: Integer,
+    load: z.strictObject({
+      requests: Integer,
+      bytesPerSecond: Integer,
+      messagesPerSecond: Integer,
+      commitMs: Integer,
+      eventLoopDelayMs: Integer,
+      busyPercent: z.int().min(0).max(100),
+      memoryBytes: Integer,
+    }),
+    startedMs: Integer,
+    heartbeatMs: Integer,
+  })
+  .meta({ id: 'Broker' });
+
+export const Brokers = z.strictObject({ brokers: z.array(Broker) }).meta({ id: 'Brokers' });
+
+export const Leader = z.strictObject({ leader: BrokerAddress, epoch: z.int().min(1) }).meta({ id: 'Leader' });
+
+export const Drain = z
+  .strictObject({ perSecond: z.int().min(1).max(DRAIN_PER_SECOND_MAX).default(DRAIN_PER_SECOND_DEFAULT) })
+  .meta({ id: 'Drain' });
+
+export const Draining = z.strictObject({ broker: BrokerId, segments: Integer }).meta({ id: 'Draining' });
 
 export const Segments = z.strictObject({ segments: z.array(Segment) }).meta({ id: 'Segments' });
 
@@ -161,6 +211,8 @@ export const About = z
       headersBytes: Limit,
       jsonDepth: Limit,
       segmentsAtCreation: Limit,
+      replicas: Limit,
+      drainPerSecond: Limit,
       readMessages: Limit,
       readBytes: Limit,
       waitMs: Limit,

@@ -4,7 +4,7 @@ import { BODIES_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
 import type { Attributes } from '../ports/telemetry.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createBodyBudget } from './body-budget.ts';
-import type { Handler } from './call.ts';
+import type { Call, Handler } from './call.ts';
 import { startDeadline, timedOut } from './deadline.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { functionEnvironment } from './function-environment.ts';
@@ -15,6 +15,9 @@ import { timeoutMsOf } from './request-headers.ts';
 
 /** What the wrapper needs to know about a route. `name`: low in cardinality, for metrics. */
 export type ServedRoute = { readonly name: string; readonly method: string; readonly open: boolean };
+
+/** What of a call is there before it begins. */
+type Started = Pick<Call, 'context' | 'onProblem'>;
 
 /** Makes a Hono handler of ours. */
 export type Serve = (route: ServedRoute, handler: Handler) => (context: Context) => Promise<Response>;
@@ -38,7 +41,7 @@ export function createServe(deps: HttpDependencies): Serve {
     return Math.min(ownMs, leftMs - RUNTIME_MARGIN_MS);
   };
 
-  const run = async (route: ServedRoute, handler: Handler, context: Context): Promise<Response> => {
+  const run = async (route: ServedRoute, handler: Handler, { context, onProblem }: Started): Promise<Response> => {
     if (!route.open) authenticate(context.req.header('authorization'));
     if (isOddPath(targetOf(context))) throw invalid('invalid-path', 'path', 'no empty, . or .. segments');
     const deadline = startDeadline(clock, timeoutMs(context), context.req.raw.signal);
@@ -48,7 +51,8 @@ export function createServe(deps: HttpDependencies): Serve {
       held += bytes;
     };
     try {
-      return await handler({ context, signal: deadline.signal, remainingMs: deadline.remainingMs, hold: holdForCall });
+      const { signal, remainingMs } = deadline;
+      return await handler({ context, signal, remainingMs, hold: holdForCall, onProblem });
     } finally {
       deadline.end();
       budget.give(held);
@@ -62,12 +66,16 @@ export function createServe(deps: HttpDependencies): Serve {
       telemetry.adjust('http.server.active_requests', 1);
       let response: Response;
       let code: string | undefined;
+      let headers: Readonly<Record<string, string>> = {};
+      const onProblem: Call['onProblem'] = (given) => {
+        headers = given;
+      };
       try {
-        response = await run(route, handler, context);
+        response = await run(route, handler, { context, onProblem });
       } catch (error) {
         const problem = problemOf(error);
         if (problem.status >= 500) report(deps, { route, problem, error });
-        response = problemResponse(problem, headersOf(problem));
+        response = problemResponse(problem, { ...headers, ...headersOf(problem) });
         code = problem.code;
       }
       telemetry.adjust('http.server.active_requests', -1);

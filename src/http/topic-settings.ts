@@ -1,23 +1,11 @@
 import { inField } from '../format/field-path.ts';
 import { parsePointer } from '../format/json-pointer.ts';
-import {
-  endJson,
-  firstMember,
-  type JsonReader,
-  memberField,
-  nameText,
-  nextKind,
-  nextMember,
-  readJson,
-  readSlice,
-  readString,
-  repeatedMember,
-} from '../format/json-reader.ts';
+import { endJson, type JsonReader, memberField, nextKind, readJson, readString } from '../format/json-reader.ts';
 import { invalid, type KelpError } from '../model/errors.ts';
 import { KEY_PLACE_BYTES_MAX, REPLICAS_DEFAULT, REPLICAS_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
 import { type Bytes, KIND_HEADER } from '../model/message.ts';
 import type { PartitionKey, TopicSettings } from '../model/topic.ts';
-import { parseInteger } from './query.ts';
+import { forEachMember, readCount } from './json-members.ts';
 
 const PLACES = '"key", {"header": name} or {"pointer": pointer}';
 
@@ -36,8 +24,8 @@ export function parseTopicSettings(body: Bytes): TopicSettings {
   if (nextKind(reader) !== 'object') throw wrong('', 'the body is an object');
   forEachMember(reader, (name) => {
     if (name === 'partitionKey') partitionKey = readPartitionKey(reader);
-    else if (name === 'segments') segments = readCount(reader, name, SEGMENTS_AT_CREATION_MAX);
-    else if (name === 'replicas') replicas = readCount(reader, name, REPLICAS_MAX);
+    else if (name === 'segments') segments = readBounded(reader, name, SEGMENTS_AT_CREATION_MAX);
+    else if (name === 'replicas') replicas = readBounded(reader, name, REPLICAS_MAX);
     else throw wrong(memberField(reader), 'no such member; there are partitionKey, segments and replicas');
   });
   endJson(reader);
@@ -45,20 +33,9 @@ export function parseTopicSettings(body: Bytes): TopicSettings {
   return { partitionKey, segments, replicas };
 }
 
-/** `visit` reads the member's value. */
-function forEachMember(reader: JsonReader, visit: (name: string) => void): void {
-  const seen = new Set<string>();
-  for (let more = firstMember(reader); more; more = nextMember(reader)) {
-    const name = nameText(reader);
-    if (seen.has(name)) throw repeatedMember(reader);
-    seen.add(name);
-    visit(name);
-  }
-}
-
-function readCount(reader: JsonReader, member: string, max: number): number {
-  const value = parseInteger(text.decode(readSlice(reader)));
-  if (value === undefined || value < 1 || value > max) throw wrong(member, `an integer from 1 to ${max}`);
+function readBounded(reader: JsonReader, member: string, max: number): number {
+  const value = readCount(reader, max);
+  if (value === undefined) throw wrong(member, `an integer from 1 to ${max}`);
   return value;
 }
 

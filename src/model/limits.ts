@@ -209,6 +209,11 @@ export const STREAM_PAGE_BYTES_MAX = 1_048_576;
 export const KEY_PLACE_BYTES_MAX = 256;
 /** Work behind a function's answer: the caller waits for it, and what isn't done is done by the next one who finds it undone. */
 export const FUNCTION_BACKGROUND_MS_MAX = 5_000;
+/** What a publish's answer says of brokers, in a header: proxies take few KB of all headers, and who writes to more segments asks. */
+export const HINTED_SEGMENTS_MAX = 8;
+export const HINTED_BYTES_MAX = 2_048;
+/** Bodies of requests about brokers: one small member. */
+export const CONTROL_REQUEST_BYTES_MAX = 4_096;
 /** Objects that an instance has stored last and still has in memory: whoever waits at a tail reads them from there. */
 export const RECENT_OBJECTS_BYTES_MAX = 16_777_216;
 

@@ -7,9 +7,10 @@ import type { Hold } from './admit.ts';
 import { tailMismatchError } from './commit-outcome.ts';
 import type { PartOptions } from './encode-slice.ts';
 import type { PartOutcome } from './part.ts';
-import { type PlaceDeps, segmentSealed } from './place-slices.ts';
+import type { PlaceDeps } from './place-slices.ts';
 import type { Placed } from './request.ts';
 import { newAttempt, openRecord, type RecordDeps, replaceRecord } from './request-record.ts';
+import { segmentSealed } from './segment-sealed.ts';
 import { changesTooFast, type Recorded, sendParts } from './send-parts.ts';
 import { cut, type Slice } from './slice.ts';
 
@@ -139,7 +140,9 @@ async function settleSent(
       return [{ ...fail(progress, sent, outcome.error), refusedAtTail: outcome.tail }];
     case 'sealed':
       if (outcome.deleted) return [fail(progress, sent, new KelpError('not-found', 'topic-not-found', 'the topic was deleted'))];
-      if (!isMovable(progress.request, outcome.successors)) return [fail(progress, sent, segmentSealed(slice, outcome.successors))];
+      if (!isMovable(progress.request, outcome.successors)) {
+        return [fail(progress, sent, segmentSealed(slice.range.segment, outcome.successors))];
+      }
       return Promise.all(
         cut(slice, outcome.successors).map(({ range }) => {
           const partitions = { lo: Math.max(range.lo, part.partitions.lo), hi: Math.min(range.hi, part.partitions.hi) };

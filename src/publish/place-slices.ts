@@ -7,6 +7,7 @@ import { encodeSlice, type PartOptions } from './encode-slice.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Part, PartOutcome } from './part.ts';
 import type { Placed } from './request.ts';
+import { segmentSealed } from './segment-sealed.ts';
 import { cut, type Slice } from './slice.ts';
 
 export type PlaceDeps = { readonly groups: GroupCommit; readonly compression: Compression };
@@ -91,15 +92,10 @@ function follow(
     return [];
   }
   if (!placement.movable || sealed.successors.length === 0) {
-    fail(results, [job], segmentSealed(job.slice, sealed.successors));
+    fail(results, [job], segmentSealed(job.slice.range.segment, sealed.successors));
     return [];
   }
   return cut(job.slice, sealed.successors).map((slice) => ({ slice }));
-}
-
-export function segmentSealed(slice: Pick<Slice, 'range'>, successors: readonly unknown[]): KelpError {
-  const { segment } = slice.range;
-  return new KelpError('conflict', 'segment-sealed', `segment ${segment} takes no more messages`, { extra: { segment, successors } });
 }
 
 /** `indexOf`: the first message's index within the slice, which for batches is not the unit's. */

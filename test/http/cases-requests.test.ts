@@ -50,7 +50,17 @@ describe('A1 token', () => {
 });
 
 test('A19, 404 and 405: paths that are not there, methods that are not taken', async () => {
-  for (const path of ['/', '/v2', '/v1/', '/v1/topics/', '/v1/leader', '/v1/internal/rebalance', '/v1/topics/a/messages/1', '/livez/']) {
+  for (const path of [
+    '/',
+    '/v2',
+    '/v1/',
+    '/v1/topics/',
+    '/v1/leader/',
+    '/v1/brokers/a',
+    '/v1/internal/rebalance',
+    '/v1/topics/a/messages/1',
+    '/livez/',
+  ]) {
     const missing = await t.send('GET', path);
     expect([path, missing.status, missing.json.code]).toEqual([path, 404, 'path-not-found']);
   }

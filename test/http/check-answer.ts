@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { type Content, COMMON_PROBLEMS, OPERATION_DOCUMENTS } from '../../src/http/operation-documents.ts';
 import { type Operation, ROUTES } from '../../src/http/paths.ts';
-import { PROBLEM_BYTES_MAX } from '../../src/model/limits.ts';
-import { Problem } from '../../src/http/schemas.ts';
+import { HINTED_BYTES_MAX, PROBLEM_BYTES_MAX } from '../../src/model/limits.ts';
+import { Problem, Successor } from '../../src/http/schemas.ts';
 
 /** Operation, status and type of each success of this file's tests, for the one that looks for documented ones that never come. */
 export const seen = new Set<string>();
@@ -15,6 +15,7 @@ const PATTERNS = ROUTES.map((route) => ({ route, pattern: new RegExp(`^${route.p
  */
 export function checkAnswer(method: string, path: string, response: Response, body: Uint8Array): void {
   if (response.headers.get('content-type') === 'application/problem+json') checkProblem(response, body);
+  checkBrokers(response);
   const effective = method === 'HEAD' ? 'GET' : method;
   const route = PATTERNS.find(({ route: { method: own }, pattern }) => own === effective && pattern.test(path))?.route;
   if (route === undefined) {
@@ -38,9 +39,18 @@ function checkProblem(response: Response, body: Uint8Array): void {
   const problem = Problem.parse(JSON.parse(Buffer.from(body).toString()));
   expect(problem.status).toBe(response.status);
   expect(problem.type).toBe(`urn:kelp:problem:${problem.code}`);
+  if (problem.code === 'segment-sealed') Successor.array().parse(problem['successors']);
   const isBusy = response.status === 429 || response.status === 503;
   expect(response.headers.has('retry-after')).toBe(problem.retryAfterMs !== undefined);
   if (isBusy) expect(response.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+}
+
+/** A segment and one origin or more, of at most eight segments. */
+function checkBrokers(response: Response): void {
+  const hints = response.headers.get('kelp-brokers');
+  if (hints === null) return;
+  expect(hints.length).toBeLessThanOrEqual(HINTED_BYTES_MAX);
+  expect(hints).toMatch(/^s[0-9a-z]{7}( [^ ,]+)+(, s[0-9a-z]{7}( [^ ,]+)+){0,7}$/);
 }
 
 function checkSuccess(operation: Operation, response: Response, body: Uint8Array): void {

@@ -41,6 +41,9 @@ test('each answer that is documented comes, and is what the document says', asyn
   for (const target of ['/livez', '/readyz', '/metrics', '/openapi.json', '/v1', '/v1/topics', path, `${path}/segments/${log.segment}`]) {
     expect((await t.send('GET', target)).status).toBe(200);
   }
+  for (const target of ['/v1/brokers', '/v1/leader']) expect((await t.send('GET', target)).status).toBe(200);
+  expect((await t.send('POST', `${path}/segments/${log.segment}/brokers`)).status).toBe(200);
+  expect((await t.send('POST', '/v1/brokers/a/drain')).status).toBe(202);
   for (const accept of ['application/json', 'application/x-ndjson', 'application/vnd.kelp.batch', 'text/event-stream']) {
     await log.read('', { accept });
     if (accept !== 'text/event-stream') await t.send('GET', `${path}/messages`, { headers: { accept } });

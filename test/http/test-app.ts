@@ -16,6 +16,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { checkAnswer } from './check-answer.ts';
+import { createFakeControl } from './fake-control.ts';
 
 export const TOKEN = 'test-token-0123456789';
 
@@ -63,7 +64,7 @@ export type TestAppOptions = {
   readonly change?: (deps: HttpDependencies) => Partial<HttpDependencies>;
 };
 
-/** The whole API over the real engine and stores in memory. */
+/** The whole API over the real engine and stores in memory; the control plane is a fake, unless it is changed for another one. */
 export function createTestApp(options: TestAppOptions = {}): TestApp {
   const { table = createMemoryTable(), store = createMemoryStore(), clock = createSystemClock() } = options;
   const telemetry = createRecordingTelemetry();
@@ -84,6 +85,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
   const stopping = new AbortController();
   const own: HttpDependencies = {
     ...broker,
+    control: createFakeControl(),
     telemetry,
     clock,
     compression,

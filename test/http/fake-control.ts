@@ -1,0 +1,46 @@
+import type { BrokerStatus, Control } from '../../src/control/control.ts';
+import { IDLE } from '../../src/model/broker.ts';
+import type { BrokerId } from '../../src/model/ids.ts';
+
+/** A broker as the control plane knows it, with all that must not get out. */
+export const brokerStatus = (id: string, more: Partial<BrokerStatus> = {}): BrokerStatus => ({
+  id: id as BrokerId,
+  url: `http://${id}:7333`,
+  kind: 'process',
+  zone: '',
+  instance: `instance of ${id}`,
+  version: 7,
+  load: IDLE,
+  startedMs: 1,
+  heartbeatMs: 2,
+  segments: 0,
+  ...more,
+});
+
+export type ControlCall = { readonly name: string; readonly given: readonly unknown[] };
+
+/** Two brokers, of which the first leads, and every segment is theirs. Writes down what it is asked. */
+export function createFakeControl(change: Partial<Control> = {}): Control & { readonly calls: readonly ControlCall[] } {
+  const [a, b] = [brokerStatus('a', { segments: 3 }), brokerStatus('b', { kind: 'fleet', zone: 'z1', drainPerSecond: 5 })];
+  const calls: ControlCall[] = [];
+  const control: Control = {
+    self: a.id,
+    brokers: () => Promise.resolve([a, b]),
+    leader: () => Promise.resolve({ id: a.id, url: a.url, epoch: 3 }),
+    assignment: (_, segment) => Promise.resolve({ segment, brokers: [a, b], successors: [] }),
+    drain: () => Promise.resolve({ segments: 3 }),
+    ...change,
+  };
+  return {
+    ...control,
+    calls,
+    assignment(topic, segment, options, signal) {
+      calls.push({ name: 'assignment', given: [topic.name, segment, options] });
+      return control.assignment(topic, segment, options, signal);
+    },
+    drain(broker, options, signal) {
+      calls.push({ name: 'drain', given: [broker, options] });
+      return control.drain(broker, options, signal);
+    },
+  };
+}
