@@ -15,6 +15,7 @@ export function encodeLease(lease: Lease): Item {
     url: lease.url,
     epoch: lease.epoch,
     version: lease.version,
+    valid: lease.leaseMs,
     ...(lease.expiresMs === undefined ? {} : { expires: lease.expiresMs }),
   };
 }
@@ -28,6 +29,7 @@ export function decodeLease(item: Item): Lease {
     url: stringField(item, 'url'),
     epoch: integerField(item, 'epoch'),
     version: integerField(item, 'version'),
+    leaseMs: integerField(item, 'valid'),
     ...(item['expires'] === undefined ? {} : { expiresMs: integerField(item, 'expires') }),
   };
 }

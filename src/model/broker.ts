@@ -65,6 +65,8 @@ export type Lease = {
   readonly epoch: number;
   /** Raised by every write. */
   readonly version: number;
+  /** How long a write of the holder counts, from its sending. Whoever waits times it for so long, whatever its own lease would be. */
+  readonly leaseMs: number;
   /** Wall clock at which a holder that does not renew gives it up by itself; absent for those that renew. */
   readonly expiresMs?: number;
 };

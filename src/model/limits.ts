@@ -223,6 +223,10 @@ export const LEASE_MS = 3_000;
 export const LEASE_RENEW_MS = 1_500;
 /** A holder stops so much before its lease ends. */
 export const LEASE_MARGIN_MS = 500;
+/** One attempt to read, take or renew a lease: a server that hangs must leave time for another. */
+export const LEASE_ATTEMPT_MS_MAX = 1_000;
+/** Attempts to take a lease that were not answered, and may have been done: each has a nonce by which it is found. */
+export const LEASE_CLAIMS_MAX = 8;
 /** A function's lease: it may live shorter than that. */
 export const FUNCTION_LEASE_MS = 10_000;
 /** One attempt to release a lease; ignores that its caller has gone. */
@@ -267,3 +271,23 @@ export const FORWARD_SUSPECT_MS = 1_000;
 export const BUSY_PERCENT_TARGET = 60;
 /** How far the clocks of two brokers may be apart before a signed request is signed again by the other one's. */
 export const SIGNATURE_SKEW_MS_MAX = 300_000;
+/** A request of a broker to another one: a client's whole publish as record batches, and room for what frames it. What is larger isn't forwarded. */
+export const PEER_REQUEST_BYTES_MAX = REQUEST_BYTES_MAX + 1_048_576;
+/** Its answer: an offset for each message, or the successors of each segment. */
+export const PEER_ANSWER_BYTES_MAX = 4_194_304;
+/** How long it waits for a connection: nothing was sent by then, so it may as well be done here. */
+export const PEER_CONNECT_MS_MAX = 1_000;
+/** How often this broker asks the leader to give a segment brokers. */
+export const ASSIGN_ASK_MS_MIN = 5_000;
+/** How often it tells the leader of a suspect, and how long it sends that one nothing new. */
+export const SUSPECT_MS_MIN = 1_000;
+/** One question to the leader in the background: it may have to be found, and then probes. */
+export const LEADER_ASK_MS_MAX = 10_000;
+/** Segments of which this instance remembers who serves them. */
+export const ROUTES_KNOWN_MAX = 16_384;
+/** Of a broker that is left: segments whose heads are read before the first of them moves; the rest comes after these. */
+export const MOVES_PLANNED_MAX = 8_192;
+/** Heads that are read side by side for it: half of the connections, since others publish meanwhile. */
+export const MOVES_READ_PARALLEL_MAX = 32;
+/** Topics whose segments move side by side: one whose item can't be written must not keep the others. */
+export const MOVES_PARALLEL_MAX = 4;

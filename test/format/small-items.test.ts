@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeDeletion, encodeDeletion } from '../../src/format/deletion-item.ts';
 import { decodeIdempotency, encodeIdempotency } from '../../src/format/idempotency-item.ts';
+import { decodeLease, encodeLease } from '../../src/format/lease-item.ts';
 import { decodeName, encodeName } from '../../src/format/name-item.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment-item.ts';
-import type { TopicId } from '../../src/model/ids.ts';
+import type { BrokerId, TopicId } from '../../src/model/ids.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
 import { arbitraryCommitId, arbitraryRange, arbitrarySegment, arbitrarySegmentRange } from './arbitrary-head.ts';
 import { arbitraryId } from './arbitrary-id.ts';
@@ -49,6 +50,18 @@ const idempotency = fc.record({
   expiresMs: fc.nat({ max: 2 ** 43 }),
 });
 
+const lease = fc
+  .record({
+    holder: fc.string(),
+    broker: fc.string() as fc.Arbitrary<BrokerId>,
+    url: fc.string(),
+    epoch: fc.maxSafeNat(),
+    version: fc.maxSafeNat(),
+    leaseMs: fc.nat(),
+    expiresMs: optional(fc.nat({ max: 2 ** 43 })),
+  })
+  .map(({ expiresMs, ...rest }) => ({ ...rest, ...(expiresMs === undefined ? {} : { expiresMs }) }));
+
 type Codec<T> = {
   readonly values: fc.Arbitrary<T>;
   readonly encode: (value: T) => Item;
@@ -91,3 +104,4 @@ suite('a name', { values: name, encode: encodeName, decode: decodeName, optional
 suite('a segment', { values: segment, encode: encodeSegment, decode: decodeSegment, ignored: ['tenant'] });
 suite('a deletion', { values: deletion, encode: encodeDeletion, decode: decodeDeletion, ignored: ['tenant'] });
 suite('a request', { values: idempotency, encode: encodeIdempotency, decode: decodeIdempotency, ignored: ['ttl', 'tenant'] });
+suite('a lease', { values: lease, encode: encodeLease, decode: decodeLease, optional: ['expires'], ignored: ['tenant'] });
