@@ -115,7 +115,8 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-function listenError(host: string, port: number, cause: NodeJS.ErrnoException): KelpError {
+/** What a person can do about an address that can't be listened on. */
+export function listenError(host: string, port: number, cause: NodeJS.ErrnoException): KelpError {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'the port is in use (set KELP_PORT)',
     EACCES: 'the port is not allowed to this user (set KELP_PORT)',
