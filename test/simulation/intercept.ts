@@ -56,4 +56,6 @@ const KINDS: Readonly<Record<string, string>> = {
   l: 'line',
   i: 'request',
   d: 'deletion',
+  a: 'served',
+  b: 'broker',
 };

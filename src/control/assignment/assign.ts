@@ -27,8 +27,8 @@ export type Assigner = {
 export type AssignerDeps = TopologyDeps & {
   readonly directory: BrokerDirectory;
   readonly counts: SegmentCounts;
-  /** Whether the leader takes it for dead, though it is registered still. */
-  readonly isDead?: (broker: BrokerId) => boolean;
+  /** Whether it may be given anything: the leader may take it for dead, though it is registered still. */
+  readonly isUsable?: (broker: BrokerId) => boolean;
 };
 
 export function createAssigner(deps: AssignerDeps): Assigner {
@@ -53,7 +53,7 @@ async function choose(
   signal: AbortSignal,
 ): Promise<readonly BrokerId[]> {
   const all = await deps.directory.list({ fresh: false }, signal);
-  const may = all.filter((broker) => !isDraining(broker) && !without.has(broker.id) && deps.isDead?.(broker.id) !== true);
+  const may = all.filter((broker) => !isDraining(broker) && !without.has(broker.id) && deps.isUsable?.(broker.id) !== false);
   if (may.length === 0) {
     throw new KelpError('unavailable', 'no-brokers', 'no broker is there to serve the segment', { retryAfterMs: RETRY_AFTER_MS });
   }
