@@ -3,29 +3,38 @@ import { partitionOf } from '../../src/model/partition.ts';
 import type { Publish, Read } from '../checkers/history.ts';
 import type { SeededRandom } from '../simulation/seeded-random.ts';
 import { createLedger, type Ledger } from './ledger.ts';
+import { writeAsProducer } from './producer.ts';
 import { followTopic, listSegments, type ReaderOptions, type SegmentInfo } from './reader.ts';
-import { type Met, writeAsProducer, writePlainly, writeWithIdempotencyKeys, type WriterOptions } from './writer.ts';
+import { streamTopic } from './stream-reader.ts';
+import { type Met, writePlainly, writeWithIdempotencyKeys, type WriterOptions } from './writer.ts';
 
-export type CrewOptions = Pick<ReaderOptions, 'topic' | 'token' | 'url'> & {
+export type CrewOptions = Pick<ReaderOptions, 'topic' | 'token' | 'url' | 'answerMs'> & {
   readonly random: SeededRandom;
   /** Producers on each segment. */
   readonly producers: number;
   readonly keyed: number;
   readonly plain: number;
+  /** Readers that follow the topic by long-polls (default 1), and by server-sent events (0). */
+  readonly followers?: number;
+  readonly streams?: number;
   /** Of one attempt, and of one request with all its attempts. */
   readonly timeoutMs: number;
   readonly patienceMs: number;
 };
 
-/** Writers of all kinds on all segments of a topic, and a reader that follows. */
+/** Writers of all kinds on all segments of a topic, and readers that follow. */
 export type Crew = {
   readonly ledger: Ledger;
   /** Resolves once so many messages were acknowledged since the crew began; rejects when a writer fails. */
   acked(count: number): Promise<void>;
   /** How often any of them met this: see Met. */
   met(what: string): number;
-  /** No new messages; resolves when everything has an outcome, the follower's read with it. Rejects when anybody has failed. */
-  finish(): Promise<{ readonly publishes: Publish[]; readonly follower: Read; readonly met: Met }>;
+  /** All that its writers met but acknowledgements; empty while each attempt ended with one. */
+  failures(): string[];
+  /** The longest wait for an answer. */
+  longestMs(): number;
+  /** No new messages; resolves when everything has an outcome, the followers' reads with it. Rejects when anybody has failed. */
+  finish(): Promise<{ readonly publishes: Publish[]; readonly reads: readonly Read[]; readonly met: Met }>;
 };
 
 const KEYS_A_SEGMENT = 6;
@@ -36,9 +45,11 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   const segments = await listSegments({ ...options, agent });
   const ledger = createLedger();
   const stop = new AbortController();
-  const { topic, token, url, timeoutMs, patienceMs } = options;
+  const { topic, token, url, timeoutMs, patienceMs, followers = 1, streams = 0 } = options;
   const met: Met = new Map();
-  const common = { topic, token, url, timeoutMs, patienceMs, agent, ledger, met, stop: stop.signal };
+  let longestMs = 0;
+  const onAnswer = (waitedMs: number): void => void (longestMs = Math.max(longestMs, waitedMs));
+  const common = { topic, token, url, timeoutMs, patienceMs, agent, ledger, met, onAnswer, stop: stop.signal };
   const writers: Promise<void>[] = [];
 
   const add = (name: string, keys: WriterOptions['keys'], write: (own: WriterOptions) => Promise<void>): void => {
@@ -54,17 +65,28 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   for (let i = 0; i < options.keyed; i += 1) add(`keyed-${i}`, everywhere, writeWithIdempotencyKeys);
   for (let i = 0; i < options.plain; i += 1) add(`plain-${i}`, everywhere, writePlainly);
 
-  const follower = followTopic({ ...options, agent }, stop.signal);
-  const failed = Promise.all([follower, ...writers]);
+  const follow = (name: string, read: typeof followTopic): Promise<Read> => read({ ...options, agent, name }, stop.signal);
+  const readers = [
+    ...Array.from({ length: followers }, (_, i) => follow(`follower-${i}`, followTopic)),
+    ...Array.from({ length: streams }, (_, i) => follow(`stream-${i}`, streamTopic)),
+  ];
+  const failed = Promise.all([...readers, ...writers]);
   // Whoever waits for the crew sees the failure; until somebody does, it must not end the process.
   failed.catch(() => stop.abort());
-  return { ledger, acked: (count) => ackedOf(ledger, count, failed), met: (what) => met.get(what) ?? 0, finish };
+  return {
+    ledger,
+    acked: (count) => ackedOf(ledger, count, failed),
+    met: (what) => met.get(what) ?? 0,
+    failures: () => [...met.keys()].filter((what) => what !== 'acked'),
+    longestMs: () => longestMs,
+    finish,
+  };
 
   async function finish(): ReturnType<Crew['finish']> {
     stop.abort();
     await failed;
     agent.destroy();
-    return { publishes: ledger.publishes(), follower: await follower, met };
+    return { publishes: ledger.publishes(), reads: await Promise.all(readers), met };
   }
 }
 

@@ -8,6 +8,8 @@ export type Message = { readonly id: string; readonly key: string; readonly dige
 export type Ledger = {
   /** Before the first sending. */
   sent(message: Message, line?: Publish['line']): void;
+  /** It surely isn't on its line and goes to another one. */
+  moved(message: Message, line: NonNullable<Publish['line']>): void;
   acked(message: Message, address: Address | undefined): void;
   /** Surely not stored. */
   refused(message: Message): void;
@@ -23,9 +25,14 @@ export function createLedger(): Ledger {
   const counts = { acked: 0, refused: 0, unknown: 0 };
   let events = 0;
 
-  function end({ id }: Message, outcome: Outcome): Record {
+  function open({ id }: Message): Record {
     const record = records.get(id);
     if (record === undefined || record.outcome !== 'unknown') throw new Error(`${id} was not sent, or has ended`);
+    return record;
+  }
+
+  function end(message: Message, outcome: Outcome): Record {
+    const record = open(message);
     record.outcome = outcome;
     record.endedAt = events += 1;
     counts.unknown -= 1;
@@ -39,6 +46,9 @@ export function createLedger(): Ledger {
       counts.unknown += 1;
       const place = line === undefined ? {} : { line };
       records.set(id, { id, key, digest, ...place, sentAt: (events += 1), endedAt: Infinity, outcome: 'unknown' });
+    },
+    moved(message, line) {
+      open(message).line = line;
     },
     acked(message, address) {
       const record = end(message, 'acked');

@@ -6,11 +6,16 @@ import { call, type Reply } from './call.ts';
 import { seenMessage } from './ledger.ts';
 
 export type ReaderOptions = {
+  readonly name?: string;
   readonly topic: string;
   readonly token: string;
-  readonly url: () => string;
+  readonly url: ChooseUrl;
   readonly agent: Agent;
+  /** How long an answer may take, a wait at the tail included. */
+  readonly answerMs?: number;
 };
+/** Where this client asks next. `last` is what came of its request before, so that it can leave a broker that fails it. */
+export type ChooseUrl = (last: Reply | undefined, client: string) => string;
 
 const Message = z.object({ segment: z.string().optional(), offset: z.int(), key: z.string(), value: z.unknown() });
 const SegmentPage = z.object({ messages: z.array(Message), nextOffset: z.int(), tail: z.int() });
@@ -21,7 +26,7 @@ export type SegmentInfo = z.infer<typeof Segments>['segments'][number];
 const PAGE_MESSAGES = 500;
 const TAIL_WAIT_MS = 1_000;
 const PAUSE_MS = 50;
-const WAIT_MS = 60_000;
+const ANSWER_MS = 60_000;
 
 export async function listSegments(options: ReaderOptions): Promise<SegmentInfo[]> {
   return Segments.parse(await get(options, 'segments')).segments;
@@ -53,12 +58,13 @@ export async function readByCursor(options: ReaderOptions): Promise<Read> {
   }
 }
 
-/** Follows the topic from its beginning until it is told to stop; a broker that doesn't answer is asked again from where it was. */
+/** Follows the topic from its beginning until it is told to stop; where no broker answers, it asks again from where it was. */
 export async function followTopic(options: ReaderOptions, stop: AbortSignal): Promise<Read> {
   const messages: Seen[] = [];
   let cursor = 'earliest';
+  let reply: Reply | undefined;
   while (!stop.aborted) {
-    const reply = await ask(options, cursorPath(cursor, TAIL_WAIT_MS));
+    reply = await ask(options, cursorPath(cursor, TAIL_WAIT_MS), reply);
     if (!reply.answered || reply.status === 503 || reply.status === 408) {
       await sleep(PAUSE_MS);
       continue;
@@ -67,11 +73,17 @@ export async function followTopic(options: ReaderOptions, stop: AbortSignal): Pr
     messages.push(...page.messages.map((message) => seen(message, message.segment)));
     cursor = page.cursor;
   }
-  return { reader: 'follower', complete: false, messages };
+  return { reader: options.name ?? 'follower', complete: false, messages };
 }
 
 function cursorPath(cursor: string, waitMs: number): string {
   return `messages?cursor=${encodeURIComponent(cursor)}&limit=${PAGE_MESSAGES}&waitMs=${waitMs}`;
+}
+
+/** The data of one event of a topic's stream. */
+export function seenEvent(data: string): Seen {
+  const message = Message.parse(JSON.parse(data));
+  return seen(message, message.segment);
 }
 
 function seen({ offset, key, value }: z.infer<typeof Message>, segment: string | undefined): Seen {
@@ -89,7 +101,8 @@ function okBody(reply: Reply): unknown {
   return JSON.parse(reply.text);
 }
 
-function ask({ url, topic, token, agent }: ReaderOptions, path: string): Promise<Reply> {
-  const target = `${url()}/v1/topics/${topic}/${path}`;
-  return call({ url: target, agent, method: 'GET', headers: { authorization: `Bearer ${token}` }, waitMs: WAIT_MS });
+function ask(options: ReaderOptions, path: string, last?: Reply): Promise<Reply> {
+  const { name = 'reader', url, topic, token, agent, answerMs = ANSWER_MS } = options;
+  const target = `${url(last, name)}/v1/topics/${topic}/${path}`;
+  return call({ url: target, agent, method: 'GET', headers: { authorization: `Bearer ${token}` }, waitMs: answerMs });
 }

@@ -5,22 +5,26 @@ import type { Reply } from './call.ts';
 /** What an answer, or none, says of one message. */
 export type Verdict =
   | { readonly is: 'acked'; readonly address?: Address }
-  | { readonly is: 'refused'; readonly code: string }
+  /** `successors`: of a sealed segment. */
+  | { readonly is: 'refused'; readonly code: string; readonly successors?: readonly Successor[] }
   | { readonly is: 'unknown'; readonly code: string };
 
+const Successor = z.object({ segment: z.string(), lo: z.int(), hi: z.int() });
+export type Successor = z.infer<typeof Successor>;
 const Problem = z.object({
   code: z.string(),
   detail: z.string(),
   retryable: z.boolean(),
   indefinite: z.boolean(),
   retryAfterMs: z.int().optional(),
+  successors: z.array(Successor).optional(),
 });
 type Problem = z.infer<typeof Problem>;
 const Placed = z.object({ segment: z.string(), offset: z.int().nullable(), duplicate: z.literal(true).optional() });
 const Results = z.object({ results: z.array(z.union([Placed, Problem])) });
 
 /** What a writer can meet though it does everything right; anything else is a fault of the broker's. */
-const EXPECTED = new Set(['timeout', 'throttled', 'unavailable', 'indefinite', 'sequence-gap']);
+const EXPECTED = new Set(['timeout', 'throttled', 'unavailable', 'indefinite', 'sequence-gap', 'segment-sealed']);
 const BUSY = new Set([429, 503]);
 
 /** A verdict for each of the `count` messages. Throws where the answer is not as PROTOCOL.md has it. */
@@ -43,9 +47,10 @@ export function retryAfterMsOf(reply: Reply): number {
   return reply.answered ? Number(reply.headers['retry-after'] ?? 0) * 1_000 : 0;
 }
 
-function ofProblem({ code, detail, indefinite }: Problem, status: number): Verdict {
+function ofProblem({ code, detail, indefinite, successors }: Problem, status: number): Verdict {
   if (!EXPECTED.has(code)) throw new Error(`${status} ${code}: ${detail}`);
-  return { is: indefinite ? 'unknown' : 'refused', code };
+  if (indefinite) return { is: 'unknown', code };
+  return { is: 'refused', code, ...(successors === undefined ? {} : { successors }) };
 }
 
 function ofPlaced({ segment, offset, duplicate }: z.infer<typeof Placed>): Verdict {

@@ -3,20 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../simulation/seeded-random.ts';
 import { call, type Reply } from './call.ts';
 import { type Ledger, makeMessage, type Message } from './ledger.ts';
-import { retryAfterMsOf, type Verdict, verdictsOf } from './verdict.ts';
+import type { ChooseUrl } from './reader.ts';
+import { retryAfterMsOf, type Successor, type Verdict, verdictsOf } from './verdict.ts';
 
 export type WriterOptions = {
   readonly name: string;
   readonly topic: string;
   readonly token: string;
-  /** Where the broker is now; it may be down. */
-  readonly url: () => string;
+  /** Where a broker is now; it may be down. */
+  readonly url: ChooseUrl;
   readonly agent: Agent;
   readonly keys: readonly [string, ...string[]];
   readonly ledger: Ledger;
   /** Where it counts. */
   readonly met: Met;
   readonly random: SeededRandom;
+  /** How long an answer has taken, or that none came. */
+  readonly onAnswer: (waitedMs: number) => void;
   /** Sends nothing new from then on. */
   readonly stop: AbortSignal;
   /** How long a broker may take for one attempt. */
@@ -34,26 +37,6 @@ const FILLER_MAX = 400;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2_000;
 
-/**
- * A producer with `window` requests in flight on one segment, whose keys the options have. Each request is sent again under the
- * same sequence until it is acknowledged.
- */
-export async function writeAsProducer(options: WriterOptions, { segment, window }: { segment: string; window: number }): Promise<void> {
-  const writer = createWriter(options);
-  const line = { 'kelp-segment': segment, 'kelp-producer-id': options.name, 'kelp-producer-epoch': '0' };
-  const inFlight = new Set<Promise<void>>();
-  while (!options.stop.aborted) {
-    const sequence = writer.made();
-    const messages = writer.make();
-    messages.forEach((message, i) => options.ledger.sent(message, { name: `${options.name} in ${segment}`, sequence: sequence + i }));
-    const sending = writer.untilAcked(messages, { ...line, 'kelp-producer-sequence': String(sequence) });
-    const tracked = sending.finally(() => inFlight.delete(tracked));
-    inFlight.add(tracked);
-    if (inFlight.size >= window) await Promise.race(inFlight);
-  }
-  await Promise.all(inFlight);
-}
-
 /** Requests over all segments, one after the other, each with a key of its own, sent again until all of it is acknowledged. */
 export async function writeWithIdempotencyKeys(options: WriterOptions): Promise<void> {
   const writer = createWriter(options);
@@ -61,7 +44,7 @@ export async function writeWithIdempotencyKeys(options: WriterOptions): Promise<
     const headers = { 'idempotency-key': `${options.name}-${writer.made()}` };
     const messages = writer.make();
     for (const message of messages) options.ledger.sent(message);
-    await writer.untilAcked(messages, headers);
+    if ((await writer.untilAcked(messages, headers)) !== undefined) throw new Error(`${options.name} has no segment that could be sealed`);
   }
 }
 
@@ -85,18 +68,20 @@ function note(ledger: Ledger, message: Message | undefined, verdict: Verdict): v
 
 type Sent = { readonly verdicts: readonly Verdict[]; readonly reply: Reply };
 
-type Writer = {
+export type Writer = {
   /** Messages so far. */
   made(): number;
   make(): Message[];
   send(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Sent>;
-  untilAcked(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<void>;
+  /** Answers the successors instead, where the segment that the headers name is sealed: none of the messages is in it. */
+  untilAcked(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<readonly Successor[] | undefined>;
   pause(reply: Reply): Promise<void>;
 };
 
-function createWriter(options: WriterOptions): Writer {
+export function createWriter(options: WriterOptions): Writer {
   const { name, keys, random, ledger, met } = options;
   let made = 0;
+  let last: Reply | undefined;
 
   function make(): Message[] {
     return Array.from({ length: 1 + random.integer(MESSAGES_MAX) }, () =>
@@ -105,7 +90,10 @@ function createWriter(options: WriterOptions): Writer {
   }
 
   async function send(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Sent> {
-    const reply = await post(options, messages, headers);
+    const beganMs = performance.now();
+    const reply = await post(options, options.url(last, name), { messages, headers });
+    options.onAnswer(performance.now() - beganMs);
+    last = reply;
     const verdicts = verdictsOf(reply, messages.length);
     for (const verdict of verdicts) {
       const what = verdict.is === 'acked' ? 'acked' : `${verdict.is}: ${verdict.code}`;
@@ -118,14 +106,17 @@ function createWriter(options: WriterOptions): Writer {
     await sleep(Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS, retryAfterMsOf(reply))) * (0.5 + random.fraction()));
   }
 
-  async function untilAcked(messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<void> {
+  async function untilAcked(...request: Parameters<Writer['untilAcked']>): ReturnType<Writer['untilAcked']> {
+    const [messages, headers] = request;
     const endMs = performance.now() + options.patienceMs;
     for (;;) {
       const { verdicts, reply } = await send(messages, headers);
       if (verdicts.every(({ is }) => is === 'acked')) {
         verdicts.forEach((verdict, i) => note(ledger, messages[i], verdict));
-        return;
+        return undefined;
       }
+      const successors = verdicts.map(successorsOf);
+      if (successors.every((some) => some !== undefined)) return successors[0];
       if (performance.now() > endMs) throw new Error(`${name}: not acknowledged in ${options.patienceMs} ms: ${JSON.stringify(verdicts)}`);
       await pause(reply);
     }
@@ -134,10 +125,14 @@ function createWriter(options: WriterOptions): Writer {
   return { made: () => made, make, send, untilAcked, pause };
 }
 
-function post(options: WriterOptions, messages: readonly Message[], headers: Readonly<Record<string, string>>): Promise<Reply> {
+const successorsOf = (verdict: Verdict): readonly Successor[] | undefined => ('successors' in verdict ? verdict.successors : undefined);
+
+type Request = { readonly messages: readonly Message[]; readonly headers: Readonly<Record<string, string>> };
+
+function post(options: WriterOptions, url: string, { messages, headers }: Request): Promise<Reply> {
   const items = messages.map(({ key, value }) => `{"key":${JSON.stringify(key)},"value":${value}}`);
   return call({
-    url: `${options.url()}/v1/topics/${options.topic}/messages`,
+    url: `${url}/v1/topics/${options.topic}/messages`,
     agent: options.agent,
     method: 'POST',
     headers: {

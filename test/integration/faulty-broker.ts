@@ -26,7 +26,7 @@ export type FaultyBroker = {
   /** Ends all faults. */
   clear(): void;
   /** Everybody finishes; what is wrong then. */
-  findings(topic: string, crew: Crew): Promise<Finding[]>;
+  findings(topic: string, crew: Crew): Promise<readonly Finding[]>;
   close(): Promise<void>;
 };
 
@@ -69,8 +69,8 @@ export async function startFaultyBroker(): Promise<FaultyBroker> {
       table.clear();
     },
     async findings(topic, crew) {
-      const { publishes, follower } = await crew.finish();
-      const { findings } = await audit({ addresses, broker, topic, publishes, reads: [follower] });
+      const { publishes, reads } = await crew.finish();
+      const { findings } = await audit({ addresses, broker, topic, publishes, reads });
       return findings;
     },
     async close() {

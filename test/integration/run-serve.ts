@@ -17,12 +17,16 @@ export type ServeOptions = {
   readonly table: TableAddress;
   /** Default: any free one. */
   readonly port?: number;
+  /** Besides what every broker of a test has. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Modules that are loaded before the broker's own. */
+  readonly imports?: readonly string[];
 };
 
 /** Runs the broker's process on these stores; resolves once it listens. */
-export async function runServe({ store, table, port = 0 }: ServeOptions): Promise<Served> {
+export async function runServe({ store, table, port = 0, environment = {}, imports = [] }: ServeOptions): Promise<Served> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [...imports.flatMap((file) => ['--import', file]), ENTRY], {
     env: {
       PATH,
       HOME,
@@ -36,6 +40,7 @@ export async function runServe({ store, table, port = 0 }: ServeOptions): Promis
       KELP_S3_SECRET_KEY: store.secretKey,
       KELP_TABLE_ENDPOINT: table.endpoint,
       KELP_TABLE: table.table,
+      ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -18,8 +18,16 @@ type Audited = {
   readonly reads: readonly Read[];
 };
 
+export type Audit = {
+  readonly findings: readonly Finding[];
+  /** Messages. */
+  readonly stored: number;
+  /** Everything, as it was read afterwards, in each way. */
+  readonly complete: readonly Read[];
+};
+
 /** Reads everything back through a fresh broker, and with none from bucket and table; leaves a fresh one. */
-export async function audit({ addresses, broker, topic, publishes, reads }: Audited): Promise<{ findings: Finding[]; stored: number }> {
+export async function audit({ addresses, broker, topic, publishes, reads }: Audited): Promise<Audit> {
   await broker.kill();
   const stored = await readStores(addresses, topic);
   await broker.start();
@@ -27,5 +35,6 @@ export async function audit({ addresses, broker, topic, publishes, reads }: Audi
   const reader = { topic, token: ROOT_TOKEN, url: () => broker.url, agent };
   const complete = [await readBySegment(reader), await readByCursor(reader), stored];
   agent.destroy();
-  return { findings: checkHistory({ publishes, reads: [...reads, ...complete] }).slice(0, FINDINGS_MAX), stored: stored.messages.length };
+  const findings = checkHistory({ publishes, reads: [...reads, ...complete] }).slice(0, FINDINGS_MAX);
+  return { findings, stored: stored.messages.length, complete };
 }

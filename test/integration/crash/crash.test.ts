@@ -66,7 +66,13 @@ describe(`killed with -9 under load (KELP_TEST_SEED=${SEED})`, () => {
     );
   }
 
-  async function survive({ topic, victims: killed, crashes, segments, producers }: Plan): Promise<{ findings: Finding[]; met: Met }> {
+  async function survive({
+    topic,
+    victims: killed,
+    crashes,
+    segments,
+    producers,
+  }: Plan): Promise<{ findings: readonly Finding[]; met: Met }> {
     const created = await callerOf(broker)('PUT', `/v1/topics/${topic}`, { partitionKey: 'key', segments, replicas: 2 });
     expect(created.status).toBe(201);
     const own = random.fork(topic);
@@ -76,8 +82,8 @@ describe(`killed with -9 under load (KELP_TEST_SEED=${SEED})`, () => {
       await crash(own, killed);
     }
     await crew.acked(RECOVERED);
-    const { publishes, follower, met } = await crew.finish();
-    const { findings, stored } = await audit({ addresses: stack, broker, topic, publishes, reads: [follower] });
+    const { publishes, reads, met } = await crew.finish();
+    const { findings, stored } = await audit({ addresses: stack, broker, topic, publishes, reads });
     console.log(
       `[crash] ${topic}: ${crashes} kills, ${publishes.length} sent, ${stored} stored; ${JSON.stringify(Object.fromEntries(met))}`,
     );
