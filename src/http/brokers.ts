@@ -8,6 +8,7 @@ import type { Bytes } from '../model/message.ts';
 import { jsonText, okJson } from './answer.ts';
 import type { Call, Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
+import { isWithoutBody } from './function-environment.ts';
 import { readCount, readOnlyMember } from './json-members.ts';
 import { JSON_MEDIA, negotiate, requireJson } from './media-type.ts';
 import { bodyOf } from './publish-body.ts';
@@ -63,6 +64,7 @@ const noBroker = (field: string): KelpError => invalid('invalid-broker', field, 
 
 /** Undefined: it is empty, and may be of any type. */
 async function optionalBody(deps: HttpDependencies, call: Call): Promise<Bytes | undefined> {
+  if (isWithoutBody(call.context)) return undefined;
   const body = await bodyOf(deps, call, CONTROL_REQUEST_BYTES_MAX);
   if (body.length === 0) return undefined;
   requireJson(call.context.req.header('content-type'));

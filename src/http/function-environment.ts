@@ -42,6 +42,13 @@ export function requireEventBody(context: Context): void {
   if (isEmpty && event.headers['content-length'] !== '0') throw invalid('invalid-body', 'body', 'the event has no body');
 }
 
+/** Whether an event has no body, and nobody said that it would: what a request may be that needs none. */
+export function isWithoutBody(context: Context): boolean {
+  const event = functionEnvironment(context.env)?.event;
+  if (event === undefined || damaged.has(event)) return false;
+  return (event.body === undefined || event.body === '') && event.headers['content-length'] === undefined;
+}
+
 /** Error `invalid-header`: the adapter would percent-encode what isn't ASCII, and so store another value than was sent. */
 export function requireAsciiHeaders(context: Context): void {
   const headers = functionEnvironment(context.env)?.event.headers ?? {};

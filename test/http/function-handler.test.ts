@@ -103,6 +103,18 @@ describe('J-46 base64-event-bodies', () => {
     expect((await log.messages())[0].bytes).toBe('');
   });
 
+  test('requests about brokers need none, and lose none', async () => {
+    const target = `/v1/topics/${log.topic}/segments/${log.segment}/brokers`;
+    const status = async (headers: Record<string, string>, more: object = {}): Promise<number | undefined> =>
+      (await handler(eventOf('POST', target, { headers: { ...auth, ...headers }, ...more }), contextOf())).statusCode;
+    expect(await status({})).toBe(200);
+    expect(await status({ 'content-length': '0' })).toBe(200);
+    expect(await status({ 'content-length': '15' })).toBe(400);
+    expect(await status({ 'content-type': 'application/json' }, { isBase64Encoded: true, body: '{"suspect":"b"}' })).toBe(400);
+    expect(await status({ 'content-type': 'application/json' }, { body: '{"suspect":"b"}' })).toBe(200);
+    expect(await status({ 'content-type': 'application/json' }, { body: '{"suspect":"-"}' })).toBe(400);
+  });
+
   test('binary answers are flagged, and text ones are text', async () => {
     const batch = rawBatch({ records: [{ key: Uint8Array.of(0xff), value: Uint8Array.of(0xff, 0, 0xc3, 0x28) }] });
     await log.publish(batch, { 'content-type': 'application/vnd.kelp.batch' });

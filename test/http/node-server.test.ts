@@ -54,6 +54,13 @@ test('publishes and reads over a socket', async () => {
   expect(await log.messages()).toMatchObject([{ text: 'x' }, { text: 'x' }]);
 });
 
+test('a request that needs no body has none: with a length of zero, and without any', async () => {
+  const target = `/v1/topics/${log.topic}/segments/${log.segment}/brokers`;
+  for (const headers of [[], ['Content-Length: 0'], ['Content-Length: 0', 'Content-Type: application/x-www-form-urlencoded']]) {
+    expect(await ask(head('POST', target, headers))).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  }
+});
+
 test('J-08 repeated header lines stay two headers', async () => {
   await ask(head('POST', message(), ['Kelp-Header-a: 1', 'Kelp-Header-a: 2,3', 'KELP-HEADER-B:', 'Content-Length: 1']) + 'x');
   expect((await log.messages())[0].headers).toEqual([
