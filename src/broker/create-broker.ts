@@ -10,7 +10,7 @@ import type { Random } from '../ports/random.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { createCommitIds } from '../protocol/commit-id.ts';
 import { createPublisher } from '../publish/publish.ts';
-import type { Publisher } from '../publish/request.ts';
+import type { Publisher } from '../publish/publisher.ts';
 import { createHeads } from '../state/heads.ts';
 import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';

@@ -14,7 +14,7 @@ import { RECENT_OBJECTS_BYTES_MAX } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
-import type { Publisher } from '../publish/request.ts';
+import type { Publisher } from '../publish/publisher.ts';
 import type { Configuration } from './configuration.ts';
 
 /** What differs between a process and a function. */

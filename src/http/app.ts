@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
+import { PEER_METHOD, PEER_PATH } from '../format/peer-request.ts';
 import { KelpError } from '../model/errors.ts';
 import { noContent } from './answer.ts';
 import { createDrainBroker, createGetLeader, createListBrokers, createSegmentBrokers } from './brokers.ts';
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
+import { createInternalRoute } from './internal.ts';
 import { createAbout, createMetrics, createReadyz, livez, openapi } from './operations.ts';
 import { methodsOf, type Operation, ROUTES } from './paths.ts';
 import { createPublishMessage } from './publish-message.ts';
@@ -23,7 +25,12 @@ export function createApp(deps: HttpDependencies): Hono {
   for (const { operation, method, path, open } of ROUTES) {
     app.on(method, path, serve({ name: path, method, open: open === true }, handlers[operation]));
   }
-  app.notFound(serve({ name: 'none', method: 'any', open: false }, unmatched));
+  const none = serve({ name: 'none', method: 'any', open: false }, unmatched);
+  const { internal, telemetry } = deps;
+  if (internal !== undefined) {
+    app.on(PEER_METHOD, `${PEER_PATH}:operation`, createInternalRoute({ internal, telemetry, serve, unmatched: none }));
+  }
+  app.notFound(none);
   return app;
 }
 

@@ -5,8 +5,9 @@ import type { BrokerId, SegmentId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Compression } from '../ports/compression.ts';
+import type { PeerOperation } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
-import type { Publisher } from '../publish/request.ts';
+import type { Publisher } from '../publish/publisher.ts';
 import type { Topics } from '../topics/topics.ts';
 
 /** What differs between endpoints; everything else is in model/limits.ts. */
@@ -26,6 +27,20 @@ export type Runtime = {
   remainingMs(env: unknown): number | undefined;
 };
 
+/** What other brokers may ask of this one. */
+export type Internal = {
+  /** This broker. */
+  readonly self: BrokerId;
+  readonly operations: Readonly<Record<string, PeerOperation>>;
+  /** SHA-256 (hexadecimal) of the body that a broker of this Kelp has signed for exactly this, and lately; undefined: none has. */
+  verify(request: {
+    readonly method: string;
+    readonly path: string;
+    readonly broker: string;
+    readonly signature: string | undefined;
+  }): string | undefined;
+};
+
 export type HttpDependencies = {
   readonly topics: Topics;
   readonly publisher: Publisher;
@@ -35,6 +50,8 @@ export type HttpDependencies = {
   readonly brokersOf?: (topic: Topic, segment: SegmentId) => readonly BrokerAddress[];
   /** Where a broker is, as far as this instance knows without asking. */
   readonly addressOf?: (broker: BrokerId) => BrokerAddress | undefined;
+  /** What other brokers may ask; absent: nothing. */
+  readonly internal?: Internal;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly compression: Compression;

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { invalid, KelpError } from '../model/errors.ts';
 import type { Bytes } from '../model/message.ts';
 import type { Topic } from '../model/topic.ts';
-import type { PublishContent, Publisher, PublishRequest } from '../publish/request.ts';
+import type { Publisher } from '../publish/publisher.ts';
+import type { PublishContent, PublishRequest } from '../publish/request.ts';
 import type { PublishOptions } from './request-headers.ts';
 
 /** Everything that makes a repeated request the same one, besides its body. `what` is asked for only if that matters. */

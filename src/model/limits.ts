@@ -265,6 +265,8 @@ export const DRAIN_PER_SECOND_MAX = 1_000;
 export const FLUSH_MS_MAX = 500;
 /** How long a broker that was told to stop waits for its segments to be moved. */
 export const LEAVE_MS_MAX = 8_000;
+/** How often it looks whether they are. */
+export const LEAVE_POLL_MS = 200;
 /** A forward that takes longer makes its target a suspect. */
 export const FORWARD_SUSPECT_MS = 1_000;
 /** Busy percent that a broker is meant to have, from which the number of brokers desired follows. */
@@ -275,7 +277,7 @@ export const SIGNATURE_SKEW_MS_MAX = 300_000;
 export const PEER_REQUEST_BYTES_MAX = REQUEST_BYTES_MAX + 1_048_576;
 /** Its answer: an offset for each message, or the successors of each segment. */
 export const PEER_ANSWER_BYTES_MAX = 4_194_304;
-/** How long it waits for a connection: nothing was sent by then, so it may as well be done here. */
+/** How long a forwarded publish waits for a connection: nothing was sent by then, so it may as well be committed here. */
 export const PEER_CONNECT_MS_MAX = 1_000;
 /** How often this broker asks the leader to give a segment brokers. */
 export const ASSIGN_ASK_MS_MIN = 5_000;

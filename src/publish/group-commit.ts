@@ -1,7 +1,8 @@
 import { KelpError } from '../model/errors.ts';
-import type { TopicId } from '../model/ids.ts';
+import type { SegmentId, TopicId } from '../model/ids.ts';
 import {
   COMMIT_MS_MAX,
+  FLUSH_MS_MAX,
   GROUP_BYTES_EAGER,
   GROUP_BYTES_MAX,
   GROUP_LINGER_MS,
@@ -15,6 +16,7 @@ import { gather, linesOf, type Queued } from './gather.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import { createSpiller } from './spill.ts';
 import { type StoreDeps, storeGroup } from './store-group.ts';
+import { createUndecided, type Undecided } from './undecided.ts';
 
 export type GroupDeps = Omit<StoreDeps, 'spiller'>;
 
@@ -28,6 +30,11 @@ export type GroupCommit = {
   submit(submission: Submission, signal: AbortSignal): Promise<readonly PartOutcome[]>;
 };
 
+export type OwnGroups = GroupCommit & {
+  /** Resolves once all that is held of these segments now is decided, after FLUSH_MS_MAX at the latest. */
+  flush(topic: TopicId, segments: readonly SegmentId[], signal: AbortSignal): Promise<void>;
+};
+
 type Waiting = Queued & {
   readonly sinceMs: number;
   readonly outcomes: Map<Part, PartOutcome>;
@@ -37,22 +44,23 @@ type Waiting = Queued & {
 };
 
 /** A group that has begun. `callers`: those that still wait for it. */
-type Group = { callers: number; readonly abandoned: AbortController };
+type Group = { callers: number; readonly members: readonly Waiting[]; readonly abandoned: AbortController };
 
-/** One topic's queue on this instance. `running`: groups; `slots`: those that keep others back. `wakeUp`: ends the linger. */
+/** One topic's queue on this instance. `slots`: groups that keep others back. `wakeUp`: ends the linger. */
 type Lane = {
   readonly deps: StoreDeps;
   readonly topic: TopicId;
   readonly close: () => void;
   readonly busyLines: Set<string>;
+  readonly running: Set<Group>;
+  readonly undecided: Undecided;
   queue: Waiting[];
   queuedBytes: number;
-  running: number;
   slots: number;
   wakeUp: AbortController | undefined;
 };
 
-export function createGroupCommit(groupDeps: GroupDeps): GroupCommit {
+export function createGroupCommit(groupDeps: GroupDeps): OwnGroups {
   const deps: StoreDeps = { ...groupDeps, spiller: createSpiller(groupDeps) };
   const lanes = new Map<TopicId, Lane>();
   return {
@@ -62,11 +70,32 @@ export function createGroupCommit(groupDeps: GroupDeps): GroupCommit {
       lanes.set(topic, lane);
       return enqueue(lane, submission, signal);
     },
+    async flush(topic, segments, signal) {
+      signal.throwIfAborted();
+      const lane = lanes.get(topic);
+      if (lane !== undefined) await flush(lane, new Set(segments), signal);
+    },
   };
 }
 
 function openLane(deps: StoreDeps, topic: TopicId, close: () => void): Lane {
-  return { deps, topic, close, busyLines: new Set(), queue: [], queuedBytes: 0, running: 0, slots: 0, wakeUp: undefined };
+  const own = { busyLines: new Set<string>(), running: new Set<Group>(), undecided: createUndecided() };
+  return { deps, topic, close, ...own, queue: [], queuedBytes: 0, slots: 0, wakeUp: undefined };
+}
+
+async function flush(lane: Lane, segments: ReadonlySet<SegmentId>, signal: AbortSignal): Promise<void> {
+  const held = [...lane.queue, ...[...lane.running].flatMap((group) => group.members)];
+  const parts = held.flatMap(({ submission, outcomes }) =>
+    submission.parts.filter((part) => segments.has(part.segment) && !outcomes.has(part)),
+  );
+  if (parts.length === 0) return;
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    await Promise.race([lane.undecided.wait(parts, either), lane.deps.clock.sleep(FLUSH_MS_MAX, either)]);
+  } finally {
+    over.abort();
+  }
 }
 
 function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promise<readonly PartOutcome[]> {
@@ -78,6 +107,7 @@ function enqueue(lane: Lane, submission: Submission, signal: AbortSignal): Promi
         return;
       }
       dequeue(lane, new Set([waiting]));
+      for (const part of submission.parts) lane.undecided.settle(part);
       reject(signal.reason as Error);
       pump(lane);
     };
@@ -127,7 +157,7 @@ function pump(lane: Lane): void {
   }
   if (lane.queue.length > 0) void linger(lane);
   else endLinger(lane);
-  if (lane.queue.length === 0 && lane.running === 0) lane.close();
+  if (lane.queue.length === 0 && lane.running.size === 0) lane.close();
 }
 
 /** An idle lane starts at once; beside others, a group gathers until it is large, or has waited long enough. */
@@ -181,9 +211,9 @@ function endLinger(lane: Lane): void {
 
 async function run(lane: Lane, members: readonly Waiting[]): Promise<void> {
   const { deps, topic } = lane;
-  const group: Group = { callers: members.length, abandoned: new AbortController() };
+  const group: Group = { callers: members.length, members, abandoned: new AbortController() };
   const slot = takeSlot(lane);
-  lane.running += 1;
+  lane.running.add(group);
   const owners = new Map<Part, Waiting>();
   for (const waiting of members) {
     waiting.group = group;
@@ -195,11 +225,12 @@ async function run(lane: Lane, members: readonly Waiting[]): Promise<void> {
   const settle = (part: Part, outcome: PartOutcome): void => {
     const owner = owners.get(part);
     owner?.outcomes.set(part, outcome);
+    lane.undecided.settle(part);
     // Its own parts are decided: what else is in the group is not worth waiting for.
     if (owner !== undefined && owner.outcomes.size === owner.submission.parts.length) end(lane, owner);
   };
   await storeGroup(deps, { topic, parts: [...owners.keys()] }, { uploaded: slot.freeSoon, settle }, signal);
-  lane.running -= 1;
+  lane.running.delete(group);
   slot.free();
   pump(lane);
 }

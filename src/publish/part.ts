@@ -30,6 +30,8 @@ export type Submission = {
   readonly alone: boolean;
   /** The request's memory, which a group in flight keeps though its caller has gone. */
   readonly hold: Hold;
+  /** When its caller stops waiting, on the monotonic clock; unknown: as callers do that don't say. */
+  readonly endsMs?: number | undefined;
 };
 
 /** `dead`: as a whole group, surely not stored; see CommitOutcome. */

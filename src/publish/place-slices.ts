@@ -5,7 +5,7 @@ import type { Compression } from '../ports/compression.ts';
 import type { Hold } from './admit.ts';
 import { encodeSlice, type PartOptions } from './encode-slice.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { Part, PartOutcome } from './part.ts';
+import type { Part, PartOutcome, Submission } from './part.ts';
 import type { Placed } from './request.ts';
 import { segmentSealed } from './segment-sealed.ts';
 import { cut, type Slice } from './slice.ts';
@@ -19,6 +19,7 @@ export type Placement = {
   readonly hold: Hold;
   /** Whether what a seal refused may go to the successors: not what a client addressed to this very segment. */
   readonly movable: boolean;
+  readonly endsMs?: Submission['endsMs'];
 };
 
 /** A slice on its way; `part` is kept where it may be sent again as it is. */
@@ -38,8 +39,8 @@ export async function placeSlices(deps: PlaceDeps, placement: Placement, signal:
     }
     const parts = await Promise.all(jobs.map(async (job) => job.part ?? encodeSlice(deps.compression, job.slice, placement.options)));
     const alone = placement.options.matchTail !== undefined; // its condition is on the whole group
-    const { topic, hold } = placement;
-    const outcomes = await deps.groups.submit({ topic, parts, alone, hold }, signal).catch((reason: unknown) => {
+    const { topic, hold, endsMs } = placement;
+    const outcomes = await deps.groups.submit({ topic, parts, alone, hold, endsMs }, signal).catch((reason: unknown) => {
       if (move === 0) throw reason;
       return parts.map(() => stopped(reason));
     });

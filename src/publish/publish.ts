@@ -6,9 +6,13 @@ import type { Compression } from '../ports/compression.ts';
 import { type Admission, contentBytes, createAdmission } from './admit.ts';
 import { type DeduplicateDeps, publishOnce } from './deduplicate.ts';
 import type { PartOptions } from './encode-slice.ts';
-import { createGroupCommit, type GroupDeps } from './group-commit.ts';
+import { createForwarding } from './forward.ts';
+import { createGroupCommit, type GroupDeps, type OwnGroups } from './group-commit.ts';
+import type { Part, PartOutcome } from './part.ts';
 import { placeSlices } from './place-slices.ts';
-import type { PublishContent, Publisher, PublishRequest, PublishResult } from './request.ts';
+import type { Publisher } from './publisher.ts';
+import type { PublishContent, PublishRequest, PublishResult } from './request.ts';
+import type { Routes } from './routes.ts';
 import { cut, wholeContent } from './slice.ts';
 
 export type PublishDeps = GroupDeps & {
@@ -17,6 +21,8 @@ export type PublishDeps = GroupDeps & {
   readonly queueBytesMax?: number;
   /** SHA-256, hexadecimal. */
   readonly sha256: (text: string) => string;
+  /** Where there are other brokers. */
+  readonly routes?: Routes;
 };
 
 type Context = DeduplicateDeps & Pick<PublishDeps, 'sha256'> & { readonly admission: Admission };
@@ -24,9 +30,13 @@ type Context = DeduplicateDeps & Pick<PublishDeps, 'sha256'> & { readonly admiss
 /** The way of a message in: admit, slice by segment, encode, then group by group one PUT and one commit a segment. */
 export function createPublisher(deps: PublishDeps): Publisher {
   const admission = createAdmission(deps.queueBytesMax);
-  const context: Context = { ...deps, admission, groups: createGroupCommit(deps) };
+  const own = createGroupCommit(deps);
+  const { routes } = deps;
+  const context: Context = { ...deps, admission, groups: routes === undefined ? own : createForwarding({ ...deps, groups: own, routes }) };
   return {
     publish: (topic, request, signal) => publish(context, topic, request, signal),
+    accept: (topic, parts, signal) => accept({ admission, own }, { topic, parts }, signal),
+    flush: (topic, segments, signal) => own.flush(topic, segments, signal),
     isFull: () => admission.isFull(),
     stop: (signal) => admission.stop(signal),
   };
@@ -42,11 +52,26 @@ async function publish(context: Context, topic: Topic, request: PublishRequest, 
     const ranges = request.segment === undefined ? topic.open : [await addressed(context, topic, request.segment, signal)];
     const whole = wholeContent(request.content, { segment: ranges[0]?.segment ?? ('' as SegmentId), lo: 0, hi: PARTITIONS - 1 });
     const options = partOptions(request);
+    const endsMs = request.timeoutMs === undefined ? undefined : context.clock.monotonicMs() + request.timeoutMs;
     const results =
       request.idempotency === undefined
-        ? await placeSlices(context, { topic, slices: cut(whole, ranges), options, hold, movable: isMovable(request) }, signal)
+        ? await placeSlices(context, { topic, slices: cut(whole, ranges), options, hold, movable: isMovable(request), endsMs }, signal)
         : await publishOnce(context, { topic, ...hashes(context, request.idempotency), whole, ranges, options, hold }, signal);
     return orTopicNotFound(results);
+  } finally {
+    hold.release();
+  }
+}
+
+/** What another broker has handed on is committed here: its segment's brokers may have changed, but it has had its hop. */
+async function accept(
+  { admission, own }: { readonly admission: Admission; readonly own: OwnGroups },
+  { topic, parts }: { readonly topic: Topic; readonly parts: readonly Part[] },
+  signal: AbortSignal,
+): Promise<readonly PartOutcome[]> {
+  const hold = admission.admit(parts.reduce((sum, part) => sum + part.bytes, 0));
+  try {
+    return await own.submit({ topic, parts, alone: false, hold }, signal);
   } finally {
     hold.release();
   }

@@ -1,7 +1,6 @@
 import type { KelpError } from '../model/errors.ts';
 import type { SegmentId } from '../model/ids.ts';
 import type { Bytes, Message } from '../model/message.ts';
-import type { Topic } from '../model/topic.ts';
 
 /** A record batch as the client sent it, checked. `partitions`: of each record, in order; all of one segment. */
 export type SentBatch = {
@@ -26,6 +25,8 @@ export type PublishRequest = {
   readonly matchTail?: number;
   /** `requestHash`: of all that makes the request the same one. */
   readonly idempotency?: { readonly key: string; readonly requestHash: string };
+  /** How long the caller will wait, for whoever these messages are handed to; the signal alone ends it here. */
+  readonly timeoutMs?: number;
 };
 
 /** Where a message is, or where a batch begins. `offset` null: stored earlier, and too long ago to say where. */
@@ -33,16 +34,3 @@ export type Placed = { readonly segment: SegmentId; readonly offset: number | nu
 
 /** One result for each message, or for each batch, at its position in the request. */
 export type PublishResult = readonly (Placed | KelpError)[];
-
-export type Publisher = {
-  /**
-   * Stores the content; within a segment all of it or nothing. Errors that concern single segments stand in the result;
-   * thrown are those of the whole request: `unavailable` (queue full, stopping), `topic-not-found`, `key-reused`, and the
-   * signal's reason if nothing was sent yet.
-   */
-  publish(topic: Topic, request: PublishRequest, signal: AbortSignal): Promise<PublishResult>;
-  /** Whether a publish would be refused now: worth knowing before a body is read. */
-  isFull(): boolean;
-  /** Refuses new publishes, and resolves when those in flight have ended or the signal aborts. */
-  stop(signal: AbortSignal): Promise<void>;
-};

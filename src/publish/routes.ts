@@ -7,13 +7,21 @@ import type { Part, PartOutcome } from './part.ts';
 export type Routes = {
   /**
    * The brokers to ask, in this order; empty: this one commits (it serves the segment, nobody does yet, or whoever does is
-   * gone). Asks the stores only where this instance has not seen the segment before.
+   * gone). At once where this instance knows; it asks the stores only where it has not seen the segment before.
    */
-  of(topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<readonly BrokerAddress[]>;
-  /** An outcome for each part, in order. Errors as of `Peers.send`; also `unavailable`/`peer-refused` where it takes nothing now. */
+  of(topic: Topic, segment: SegmentId, signal: AbortSignal): readonly BrokerAddress[] | Promise<readonly BrokerAddress[]>;
+  /**
+   * An outcome for each part, in order. Errors as of `Peers.send`; also `unavailable`/`peer-busy`: it answered that it takes
+   * nothing now, and has begun nothing.
+   */
   send(broker: BrokerAddress, forward: Forward, signal: AbortSignal): Promise<readonly PartOutcome[]>;
   /** It refused a connection, or keeps a caller waiting: worth telling the leader. Never waits. */
   suspect(topic: Topic, segment: SegmentId, broker: BrokerAddress): void;
 };
 
-export type Forward = { readonly topic: Topic; readonly parts: readonly Part[] };
+export type Forward = {
+  readonly topic: Topic;
+  readonly parts: readonly Part[];
+  /** Milliseconds that the caller has left. */
+  readonly timeoutMs: number;
+};

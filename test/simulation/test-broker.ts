@@ -15,7 +15,7 @@ import type { Random } from '../../src/ports/random.ts';
 import type { Telemetry } from '../../src/ports/telemetry.ts';
 import { type CommitIds, createCommitIds } from '../../src/protocol/commit-id.ts';
 import { createPublisher } from '../../src/publish/publish.ts';
-import type { Publisher } from '../../src/publish/request.ts';
+import type { Publisher } from '../../src/publish/publisher.ts';
 import { createHeads, type Heads } from '../../src/state/heads.ts';
 import { createTopics } from '../../src/topics/create-topics.ts';
 import type { Topic } from '../../src/model/topic.ts';

@@ -16,6 +16,8 @@ export type ExchangeRequest = {
   readonly body: readonly Bytes[];
   /** A longer answer is cut off: the exchange has failed. */
   readonly answerBytesMax: number;
+  /** Called once there is a connection: from then on something may arrive. */
+  readonly onSent?: () => void;
 };
 
 export type Answer = { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: Bytes };
@@ -34,7 +36,7 @@ export function createExchange(endpoint: URL): Exchange {
   const host = endpoint.hostname.replace(/^\[|\]$/g, '');
   const port = endpoint.port === '' ? (secure ? 443 : 80) : Number(endpoint.port);
 
-  return ({ method, target, headers, body, answerBytesMax }, signal) =>
+  return ({ method, target, headers, body, answerBytesMax, onSent }, signal) =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(new ExchangeFailure(false, signal.reason));
@@ -43,9 +45,13 @@ export function createExchange(endpoint: URL): Exchange {
       const request = send({ agent, host, port, method, path: target, headers });
       // Until a connection stands nothing can have arrived; the error alone doesn't tell.
       let sent = false;
+      const onConnected = (): void => {
+        sent = true;
+        onSent?.();
+      };
       request.once('socket', (socket) => {
-        if (!socket.connecting) sent = true;
-        else socket.once(connectedEvent, () => (sent = true));
+        if (!socket.connecting) onConnected();
+        else socket.once(connectedEvent, onConnected);
       });
       const fail = (cause: unknown): void => {
         signal.removeEventListener('abort', onAbort);
