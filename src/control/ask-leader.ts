@@ -1,0 +1,138 @@
+import type { BrokerAddress, Leader } from '../model/broker.ts';
+import { KelpError } from '../model/errors.ts';
+import { ATTEMPT_MS_MAX, RETRY_AFTER_MS } from '../model/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Peers } from '../ports/peers.ts';
+import { isTransient } from '../state/ask-again.ts';
+import { askPeer, type PeerAnswered, type PeerAsked } from './ask-peer.ts';
+import type { LeaderService } from './control.ts';
+import type { LeaderFinder } from './leader/find-leader.ts';
+import type { WithLeader } from './leader/with-leader.ts';
+
+/** The part of this broker that may lead. */
+export type OwnService = {
+  readonly self: BrokerAddress;
+  /** What the leader does; error `not-leader` while this one isn't. */
+  readonly service: LeaderService;
+  /** Leads for a call, as soon as nobody else does; undefined: it leads in the background. */
+  readonly leadOnce?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+};
+
+export type AskLeaderDeps = {
+  readonly clock: Clock;
+  readonly withLeader: WithLeader;
+  readonly finder: LeaderFinder;
+  readonly peers?: Peers;
+  /** Undefined: this instance can't lead. */
+  readonly own: OwnService | undefined;
+};
+
+type LeaderQuestion = 'assign' | 'suspect' | 'drain';
+type Question<Q extends LeaderQuestion> = {
+  readonly operation: Q;
+  readonly request: PeerAsked<Q>;
+  /** The same, asked of this broker. */
+  readonly locally: (service: LeaderService, signal: AbortSignal) => Promise<PeerAnswered<Q>>;
+};
+
+/**
+ * Whoever leads, as a service: this broker itself, another one by request, or this one for the time of the call. Waits for
+ * a leader as long as its caller does.
+ */
+export function createAskLeader(deps: AskLeaderDeps): LeaderService {
+  const ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal): Promise<PeerAnswered<Q>> => {
+    const { own } = deps;
+    if (own?.leadOnce === undefined) return askUntilAnswered(deps, question, signal);
+    return askOrLead(deps, { ...own, leadOnce: own.leadOnce }, question, signal);
+  };
+  return {
+    async assign({ id, name }, segment, signal) {
+      const { brokers } = await ask<'assign'>(
+        {
+          operation: 'assign',
+          request: { topic: id, name, segment },
+          locally: async (service, ends) => ({ brokers: [...(await service.assign({ id, name }, segment, ends))] }),
+        },
+        signal,
+      );
+      return brokers;
+    },
+    suspect: ({ topic, segment }, broker, signal) =>
+      ask<'suspect'>(
+        {
+          operation: 'suspect',
+          request: { topic, segment, broker },
+          locally: (service, ends) => service.suspect({ topic, segment }, broker, ends),
+        },
+        signal,
+      ),
+    drain: (broker, { perSecond }, signal) =>
+      ask<'drain'>(
+        { operation: 'drain', request: { broker, perSecond }, locally: (service, ends) => service.drain(broker, { perSecond }, ends) },
+        signal,
+      ),
+  };
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+async function askUntilAnswered<Q extends LeaderQuestion>(
+  deps: AskLeaderDeps,
+  question: Question<Q>,
+  signal: AbortSignal,
+): Promise<PeerAnswered<Q>> {
+  if (deps.own === undefined && deps.peers === undefined) throw noLeader('this broker has no way to ask the leader');
+  const outcome = await deps.withLeader(signal, async (leader, ends): Promise<Outcome<PeerAnswered<Q>>> => {
+    try {
+      return { value: await askOnce(deps, leader, question, ends) };
+    } catch (error) {
+      // The leader has answered: nothing would change by asking again.
+      if (isDecided(error)) return { error };
+      throw error;
+    }
+  });
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}
+
+async function askOnce<Q extends LeaderQuestion>(
+  { own, peers, clock }: AskLeaderDeps,
+  leader: Leader,
+  { operation, request, locally }: Question<Q>,
+  signal: AbortSignal,
+): Promise<PeerAnswered<Q>> {
+  if (own !== undefined && leader.id === own.self.id) return locally(own.service, signal);
+  if (peers === undefined) throw noLeader(`this broker has no way to ask the leader, ${leader.id}`);
+  return askPeer({ peers, clock }, { broker: leader, operation, request, timeoutMs: ATTEMPT_MS_MAX }, signal);
+}
+
+type OwnPerCall = Required<OwnService>;
+
+/** A function leads only while somebody needs it to; a leader that can be asked is asked. */
+async function askOrLead<Q extends LeaderQuestion>(
+  deps: AskLeaderDeps,
+  own: OwnPerCall,
+  question: Question<Q>,
+  signal: AbortSignal,
+): Promise<PeerAnswered<Q>> {
+  const leader = await deps.finder.find(signal);
+  if (leader !== undefined && leader.id !== own.self.id && deps.peers !== undefined) {
+    try {
+      return await askOnce(deps, leader, question, signal);
+    } catch (error) {
+      if (signal.aborted || isDecided(error) || !isTransient(error)) throw error;
+      deps.finder.forget();
+    }
+  }
+  try {
+    return await own.leadOnce(() => question.locally(own.service, signal), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+const DECIDED = new Set(['no-brokers', 'last-broker']);
+const isDecided = (error: unknown): boolean => error instanceof KelpError && DECIDED.has(error.code);
+
+const noLeader = (message: string): KelpError => new KelpError('unavailable', 'no-leader', message, { retryAfterMs: RETRY_AFTER_MS });

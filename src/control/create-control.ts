@@ -1,0 +1,123 @@
+import { CHANGE_PARALLEL_MAX, LEASE_RELEASE_MS_MAX } from '../model/limits.ts';
+import type { LoadMeter } from '../ports/load-meter.ts';
+import type { PeerOperation, Peers } from '../ports/peers.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import { inParallel } from '../state/in-parallel.ts';
+import type { TopologyDeps } from '../topology/apply-change.ts';
+import { createAskLeader, type OwnService } from './ask-leader.ts';
+import { answerAssignment } from './assignment/answer-assignment.ts';
+import { countServed } from './assignment/segment-counts.ts';
+import { createDesiredGauge } from './brokers/desired-gauge.ts';
+import { type BrokerDirectory, createBrokerDirectory } from './brokers/directory.ts';
+import type { Control } from './control.ts';
+import { createLeaderFinder } from './leader/find-leader.ts';
+import { createWithLeader } from './leader/with-leader.ts';
+import { giveSegmentsAway, type LeaveDeps, servesAny } from './leave.ts';
+import { createMember, type Member, type MemberAddress } from './member.ts';
+import { createPeerOperations } from './peer-operations.ts';
+
+export type ControlDeps = TopologyDeps & {
+  readonly telemetry: Telemetry;
+  readonly meter: LoadMeter;
+  /** Undefined: there is no way to ask other brokers. */
+  readonly peers?: Peers;
+  /** Where this broker is reached; undefined: it is not, so it registers nowhere and never leads. */
+  readonly self?: MemberAddress;
+};
+
+/** The control plane of one instance: what clients ask of it, what other brokers ask, and what it does by itself. */
+export type ControlPlane = Control & {
+  readonly directory: BrokerDirectory;
+  /** What this broker does for others, by the operation's name. */
+  readonly operations: Readonly<Record<string, PeerOperation>>;
+  /**
+   * Registers, heartbeats, and leads whenever it may, until the signal aborts or it has left; a fleet registers, and leads
+   * only while a call needs it. Never rejects.
+   */
+  run(signal: AbortSignal): Promise<void>;
+  /**
+   * This broker is about to stop: its segments move to others while it serves on, LEAVE_MS_MAX at most, then it is
+   * registered no more and leads no more. Rejects with the signal's reason only, and has deregistered even then.
+   */
+  leave(signal: AbortSignal): Promise<void>;
+};
+
+export function createControl(deps: ControlDeps): ControlPlane {
+  const gauge = createDesiredGauge(deps);
+  const finder = createLeaderFinder(deps);
+  const directory: BrokerDirectory = createBrokerDirectory({
+    ...deps,
+    onRead: (brokers) => {
+      if (member?.leadership.current() !== undefined) gauge.show(brokers);
+    },
+  });
+  const member = deps.self === undefined ? undefined : createMember({ ...deps, self: deps.self, directory, finder, gauge });
+  const own = member === undefined ? undefined : ownService(member);
+  const leader = createAskLeader({ ...deps, finder, withLeader: createWithLeader({ ...deps, finder }), own });
+  const self = deps.self?.id;
+  return {
+    self,
+    directory,
+    operations:
+      member === undefined ? {} : createPeerOperations({ ...member, self: member.self.id, instance: member.registration.instance }),
+    leader: (signal) => finder.find(signal),
+    assignment: (topic, segment, options, signal) =>
+      answerAssignment({ ...deps, directory, leader, self }, { ...options, topic, segment }, signal),
+    drain: (broker, options, signal) => leader.drain(broker, options, signal),
+    async brokers(signal) {
+      const brokers = await directory.list({ fresh: true }, signal);
+      return inParallel(brokers, CHANGE_PARALLEL_MAX, async (broker) => {
+        return { ...broker, segments: await countServed(deps.table, broker.id, signal) };
+      });
+    },
+    ...(member === undefined ? { run: nothing, leave: nothing } : createLife({ ...deps, ...member, directory, leader }, member)),
+  };
+}
+
+/** A function lives too short to lead in the background. */
+function ownService({ self, service, leadOnce }: Member): OwnService {
+  return self.kind === 'fleet' ? { self, service, leadOnce } : { self, service };
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Registered and leading from `run` on, until the end of its signal or of `leave`. */
+function createLife(deps: LeaveDeps, member: Member): Pick<ControlPlane, 'run' | 'leave'> {
+  const left = new AbortController();
+  const registering = new AbortController();
+  let running: Promise<unknown> = Promise.resolve();
+  let registered: Promise<void> = Promise.resolve();
+  const isFleet = member.self.kind === 'fleet';
+
+  /** The lease last: until then, this broker may be the one that moves its own segments. */
+  async function end(): Promise<void> {
+    const bound = deps.clock.deadline(LEASE_RELEASE_MS_MAX);
+    registering.abort();
+    await registered;
+    try {
+      // What it still serves is its own if it comes back in time, and else found by its item.
+      if (!isFleet && !(await servesAny({ ...deps, self: member.self }, bound))) await member.registration.deregister(bound);
+    } catch (error) {
+      deps.telemetry.count('kelp.leaves.unfinished', 1);
+      deps.telemetry.log('warn', 'this broker could not deregister', { broker: member.self.id, error });
+    }
+    left.abort();
+    await running;
+  }
+
+  return {
+    async run(signal) {
+      const leading = isFleet ? Promise.resolve() : member.lead(AbortSignal.any([signal, left.signal]));
+      registered = member.register(AbortSignal.any([signal, registering.signal]));
+      running = Promise.all([registered, leading]);
+      await running;
+    },
+    async leave(signal) {
+      try {
+        if (!isFleet) await giveSegmentsAway(deps, signal);
+      } finally {
+        await end();
+      }
+    },
+  };
+}

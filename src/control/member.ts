@@ -1,0 +1,109 @@
+import type { BrokerAddress, BrokerKind } from '../model/broker.ts';
+import { BROKER_PROBE_MS_MAX, FUNCTION_LEASE_MS } from '../model/limits.ts';
+import type { LoadMeter } from '../ports/load-meter.ts';
+import type { Peers } from '../ports/peers.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { TopologyDeps } from '../topology/apply-change.ts';
+import { askPeer } from './ask-peer.ts';
+import { createAssigner } from './assignment/assign.ts';
+import { createSegmentCounts } from './assignment/segment-counts.ts';
+import type { DesiredGauge } from './brokers/desired-gauge.ts';
+import type { BrokerDirectory } from './brokers/directory.ts';
+import { createRegistration, type Registration } from './brokers/registration.ts';
+import type { LeaderService } from './control.ts';
+import { createDuties, type Duties } from './failover/duties.ts';
+import type { LeaderFinder } from './leader/find-leader.ts';
+import type { Term } from './leader/held-lease.ts';
+import { createLeadership, type Leadership } from './leader/leadership.ts';
+import { notLeader } from './not-leader.ts';
+
+/** What makes an instance one of the brokers: registered where others reach it, and able to lead them. */
+export type Member = {
+  readonly self: MemberAddress;
+  readonly registration: Registration;
+  readonly leadership: Leadership;
+  /** What the leader does; error `unavailable`/`not-leader` while this one isn't. */
+  readonly service: LeaderService;
+  /** Registers and heartbeats; ends with the signal. */
+  register(signal: AbortSignal): Promise<void>;
+  /** Leads whenever it may; ends with the signal, once the lease is released. */
+  lead(signal: AbortSignal): Promise<void>;
+  /** Leads for a call, as soon as nobody else does. */
+  leadOnce<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+};
+
+export type MemberAddress = BrokerAddress & { readonly kind: BrokerKind; readonly zone: string };
+
+export type MemberDeps = TopologyDeps & {
+  readonly telemetry: Telemetry;
+  readonly peers?: Peers;
+  readonly meter: LoadMeter;
+  readonly self: MemberAddress;
+  readonly directory: BrokerDirectory;
+  readonly finder: LeaderFinder;
+  readonly gauge: DesiredGauge;
+};
+
+export function createMember(deps: MemberDeps): Member {
+  const { self, directory } = deps;
+  const leadership = createMemberLeadership(deps);
+  const isLeader = (): boolean => leadership.current() !== undefined;
+  const registration = createRegistration({
+    ...deps,
+    kind: self.kind,
+    zone: self.zone,
+    isLeader,
+    onWritten: (broker) => directory.learn([broker]),
+  });
+  const counts = createSegmentCounts(deps);
+  const assigner = createAssigner({ ...deps, counts, isUsable: (broker) => !duties.isDead(broker) });
+  const duties: Duties = createDuties({ ...deps, assigner, counts });
+  const whileLeading = <T>(work: () => Promise<T>): Promise<T> => (isLeader() ? work() : Promise.reject(notLeader()));
+  return {
+    self,
+    registration,
+    leadership,
+    service: {
+      assign: (topic, segment, signal) => whileLeading(() => assigner.assign(topic, segment, signal)),
+      suspect: (segment, broker, signal) => whileLeading(() => duties.suspect(segment, broker, signal)),
+      drain: (broker, options, signal) => whileLeading(() => duties.drain(broker, options, signal)),
+    },
+    register: (signal) => registration.run(signal),
+    lead: (signal) => leadership.run(leadTerm, signal),
+    leadOnce: (work, signal) => leadership.leadOnce(() => (counts.reset(), work()), signal),
+  };
+
+  async function leadTerm(term: Term): Promise<void> {
+    // Another one has led meanwhile, and has given segments to whomever it liked.
+    counts.reset();
+    try {
+      await duties.lead(term);
+    } finally {
+      deps.gauge.clear();
+    }
+  }
+}
+
+function createMemberLeadership(deps: MemberDeps): Leadership {
+  const { peers, clock, self } = deps;
+  return createLeadership({
+    ...deps,
+    self: { id: self.id, url: self.url },
+    ...(self.kind === 'fleet' ? { leaseMs: FUNCTION_LEASE_MS, expires: true } : {}),
+    ...(peers === undefined ? {} : { askLeader: (leader, signal) => askForTerm({ peers, clock }, leader, signal) }),
+  });
+}
+
+/** The term that it says it leads; undefined: it does not answer, or leads no more. */
+async function askForTerm(
+  deps: { readonly peers: Peers; readonly clock: MemberDeps['clock'] },
+  leader: BrokerAddress,
+  signal: AbortSignal,
+): Promise<{ epoch: number; version: number } | undefined> {
+  try {
+    return await askPeer(deps, { broker: leader, operation: 'lease', request: {}, timeoutMs: BROKER_PROBE_MS_MAX }, signal);
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

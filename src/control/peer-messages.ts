@@ -1,0 +1,65 @@
+import * as z from 'zod/mini';
+import { decodeUtf8, encodeUtf8 } from '../format/utf8.ts';
+import { KelpError } from '../model/errors.ts';
+import { type BrokerId, isBrokerId, isSegmentId, isTopicId, isTopicName, type SegmentId, type TopicId } from '../model/ids.ts';
+import { DRAIN_PER_SECOND_MAX, REPLICAS_MAX } from '../model/limits.ts';
+import type { Bytes } from '../model/message.ts';
+
+// What brokers ask of each other about control, as JSON. Exactly these members: a wrong one is an error, not ignored.
+
+const text = <T extends string>(isOne: (value: string) => boolean): z.ZodMiniType<T> =>
+  z.custom<T>((value) => typeof value === 'string' && isOne(value));
+const count = z.int().check(z.nonnegative());
+const topic = text<TopicId>(isTopicId);
+const segment = text<SegmentId>(isSegmentId);
+const broker = text<BrokerId>(isBrokerId);
+const nothing = z.strictObject({});
+
+/** By operation: its body, and its answer. */
+export const PEER_MESSAGES = {
+  /** The term that the asked one leads. */
+  lease: { request: nothing, answer: z.strictObject({ epoch: count, version: count }) },
+  /** Which life of which broker this is. */
+  probe: { request: nothing, answer: z.strictObject({ broker, instance: z.string() }) },
+  assign: {
+    request: z.strictObject({ topic, name: text<string>(isTopicName), segment }),
+    answer: z.strictObject({ brokers: z.array(broker).check(z.maxLength(REPLICAS_MAX)) }),
+  },
+  suspect: { request: z.strictObject({ topic, segment, broker }), answer: z.strictObject({ dead: z.boolean() }) },
+  drain: {
+    request: z.strictObject({ broker, perSecond: z.int().check(z.minimum(1), z.maximum(DRAIN_PER_SECOND_MAX)) }),
+    answer: z.strictObject({ segments: count }),
+  },
+} as const;
+
+type Schema<T> = z.ZodMiniType<T>;
+
+export const encodeMessage = (message: unknown): Bytes => encodeUtf8(JSON.stringify(message));
+
+/** Error `invalid`/`invalid-request`. */
+export function decodeRequest<T>(schema: Schema<T>, body: Bytes): T {
+  const message = decode(schema, body);
+  if (message === undefined) throw new KelpError('invalid', 'invalid-request', 'the body is not what this operation takes');
+  return message;
+}
+
+/** Error `unavailable`/`peer-odd`: another version of Kelp, or something else that listens there. */
+export function decodeAnswer<T>(schema: Schema<T>, body: Bytes): T {
+  const message = decode(schema, body);
+  if (message === undefined) throw new KelpError('unavailable', 'peer-odd', 'the other broker answered something that is not understood');
+  return message;
+}
+
+function decode<T>(schema: Schema<T>, body: Bytes): T | undefined {
+  const json = parse(decodeUtf8(body) ?? '');
+  const result = schema.safeParse(json);
+  return result.success ? result.data : undefined;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import type { BrokerId } from '../model/ids.ts';
+import type { PeerOperation } from '../ports/peers.ts';
+import { notLeader } from './not-leader.ts';
+import type { LeaderService } from './control.ts';
+import type { Leadership } from './leader/leadership.ts';
+import { decodeRequest, encodeMessage, PEER_MESSAGES } from './peer-messages.ts';
+
+export type OperationDeps = {
+  readonly self: BrokerId;
+  readonly instance: string;
+  readonly leadership: Pick<Leadership, 'current'>;
+  /** What the leader does; error `not-leader` while this one isn't. */
+  readonly service: LeaderService;
+};
+
+/** What this broker does for others, by the operation's name. */
+export function createPeerOperations(deps: OperationDeps): Readonly<Record<string, PeerOperation>> {
+  const { self, instance, leadership, service } = deps;
+  return {
+    async lease(body) {
+      decodeRequest(PEER_MESSAGES.lease.request, body);
+      const held = leadership.current();
+      if (held === undefined) throw notLeader();
+      return encodeMessage({ epoch: held.term.epoch, version: held.version });
+    },
+    async probe(body) {
+      decodeRequest(PEER_MESSAGES.probe.request, body);
+      return encodeMessage({ broker: self, instance });
+    },
+    async assign(body, signal) {
+      const { topic, name, segment } = decodeRequest(PEER_MESSAGES.assign.request, body);
+      return encodeMessage({ brokers: await service.assign({ id: topic, name }, segment, signal) });
+    },
+    async suspect(body, signal) {
+      const { topic, segment, broker } = decodeRequest(PEER_MESSAGES.suspect.request, body);
+      return encodeMessage(await service.suspect({ topic, segment }, broker, signal));
+    },
+    async drain(body, signal) {
+      const { broker, perSecond } = decodeRequest(PEER_MESSAGES.drain.request, body);
+      return encodeMessage(await service.drain(broker, { perSecond }, signal));
+    },
+  };
+}
