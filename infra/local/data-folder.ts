@@ -38,6 +38,15 @@ export async function takeDataFolder(folder: string, say: (line: string) => void
   return { dir, release: () => lock.release() };
 }
 
+/** The process that has this data folder at the moment, if there is one. */
+export async function findRun(folder: string): Promise<{ readonly dir: string; readonly pid: number } | undefined> {
+  if (!existsSync(join(folder, OWNER_FILE))) return undefined;
+  const dir = realpathSync(folder);
+  const lock = await tryLock(dir);
+  lock?.release();
+  return lock === undefined ? { dir, pid: Number(readFileSync(join(dir, OWNER_FILE), 'utf8')) } : undefined;
+}
+
 /** Error `unavailable`/`no-space`. */
 export function checkSpace(dir: string, bytesMin: number): void {
   const { bavail, bsize } = statfsSync(dir);

@@ -1,4 +1,8 @@
 import { explainError } from '../../src/cli/explain-error.ts';
+import { joinCommand } from './join-environment.ts';
+import { joinKelp } from './join-kelp.ts';
+import { parseOptions, type StartCommand, USAGE } from './options.ts';
+import type { Child } from './processes.ts';
 import { startKelp } from './start-kelp.ts';
 import { welcome } from './welcome.ts';
 
@@ -6,6 +10,7 @@ import { welcome } from './welcome.ts';
 const PARENT_POLL_MS = 500;
 const startedMs = performance.now();
 const stopping = new AbortController();
+let restart = (): Promise<void> => Promise.resolve(say('not serving yet: nothing is restarted'));
 
 function say(line: string): void {
   console.log(`[${((performance.now() - startedMs) / 1000).toFixed(1)} s] ${line}`);
@@ -20,10 +25,29 @@ function watchParent(): void {
   }, PARENT_POLL_MS).unref();
 }
 
-async function main(): Promise<number> {
+function main(command: StartCommand): Promise<number> {
+  if (command.kind === 'start') return runStart(command.brokers);
+  if (command.kind === 'join') return runJoin();
+  console.log(USAGE);
+  return Promise.resolve(0);
+}
+
+async function runStart(count: number): Promise<number> {
+  const dataDir = process.env['KELP_DATA'] ?? '.kelp';
+  const kelp = await startKelp({ dataDir, brokers: count, environment: process.env, say, signal: stopping.signal });
+  console.log(welcome({ ...kelp, join: joinCommand(dataDir) }));
+  restart = restartOnce(kelp.brokers.length, kelp.restartBrokers);
+  return await untilEnd(kelp);
+}
+
+async function runJoin(): Promise<number> {
+  const joined = await joinKelp({ environment: process.env, say, signal: stopping.signal });
+  say(`joined: ${joined.id} serves on ${joined.url}; Ctrl-C has it leave`);
+  return await untilEnd(joined);
+}
+
+async function untilEnd(kelp: { readonly failed: Promise<Child>; stop(): Promise<void> }): Promise<number> {
   const { signal } = stopping;
-  const kelp = await startKelp({ dataDir: process.env['KELP_DATA'] ?? '.kelp', environment: process.env, say, signal });
-  console.log(welcome(kelp.url, kelp.rootToken));
   const asked = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -35,10 +59,28 @@ async function main(): Promise<number> {
   return failed === undefined ? 0 : 1;
 }
 
+/** What a signal asks for: one rolling restart at a time, whose failure ends nothing else. */
+function restartOnce(count: number, restartBrokers: (signal: AbortSignal) => Promise<void>): () => Promise<void> {
+  let underWay = false;
+  return async () => {
+    if (count === 1) return say('there is one broker, and nobody to serve while it restarts: nothing is restarted');
+    if (underWay) return say('the brokers are being restarted already');
+    underWay = true;
+    try {
+      await restartBrokers(stopping.signal);
+      say('all brokers are restarted');
+    } catch (error) {
+      if (!stopping.signal.aborted) console.error(explainError(error));
+    }
+    underWay = false;
+  };
+}
+
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+process.on('SIGUSR2', () => void restart());
 watchParent();
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(parseOptions(process.argv.slice(2)));
 } catch (error) {
   // A start that was asked to end is no failure.
   if (!stopping.signal.aborted) console.error(explainError(error));

@@ -1,17 +1,30 @@
-/** What `npm start` prints at the end: three lines that work when pasted. */
-export function welcome(url: string, rootToken: string): string {
+export type Welcome = {
+  readonly url: string;
+  readonly rootToken: string;
+  readonly brokers: readonly { readonly id: string; readonly url: string }[];
+  /** The line that has one more broker join. */
+  readonly join: string;
+};
+
+/** What `npm start` prints at the end: three lines that work when pasted, and one for another terminal. */
+export function welcome({ url, rootToken, brokers, join }: Welcome): string {
   const curl = `curl -sS -w '\\n' -H 'Authorization: Bearer ${rootToken}'`;
   const json = `-H 'Content-Type: application/json'`;
   return [
     '',
     `  address     ${url}`,
     `  root token  ${rootToken}`,
+    ...(brokers.length === 1 ? [] : brokers.map((broker, n) => `  ${n === 0 ? 'brokers' : '       '}     ${broker.url} (${broker.id})`)),
     '',
     '  make a topic, publish, read:',
     '',
     `${curl} ${json} -X PUT -d '{"partitionKey":"key"}' ${url}/v1/topics/hello`,
     `${curl} ${json} -d '{"messages":[{"key":"a","text":"Hello, Kelp"}]}' ${url}/v1/topics/hello/messages`,
     `${curl} '${url}/v1/topics/hello/messages?cursor=earliest'`,
+    '',
+    `  one more broker, in another terminal:${brokers.length === 1 ? '' : ' (all of these restarted in turn: npm run rolling-restart)'}`,
+    '',
+    join,
     '',
     '  Ctrl-C ends it.',
     '',

@@ -5,6 +5,9 @@ import { createHttpServer } from './http-server.ts';
 import { reachableUrl } from './reachable-url.ts';
 import { stopServing } from './stop-serving.ts';
 
+/** A signal that comes twice within this is one: a group gets it, and so does each of it from whoever started it. */
+const SAME_SIGNAL_MS = 100;
+
 // The broker as a process: everything that it needs to know comes by environment.
 try {
   await serve();
@@ -23,11 +26,15 @@ async function serve(): Promise<void> {
   console.log(`kelp: serving on http://${host}:${port}`);
 
   const hurry = new AbortController();
-  let stopping = false;
+  let toldMs: number | undefined;
   const stop = async (): Promise<void> => {
-    // Whoever says it twice doesn't want to wait for other brokers.
-    if (stopping) return hurry.abort();
-    stopping = true;
+    const nowMs = performance.now();
+    if (toldMs !== undefined) {
+      // Whoever says it again doesn't want to wait for other brokers.
+      if (nowMs - toldMs > SAME_SIGNAL_MS) hurry.abort();
+      return;
+    }
+    toldMs = nowMs;
     process.exit(await stopServing({ broker, server, write: (line) => console.error(line) }, hurry.signal));
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop());
