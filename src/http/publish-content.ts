@@ -10,11 +10,16 @@ import type { PublishOptions } from './request-headers.ts';
 export type Sameness = { readonly what: () => string; readonly options: PublishOptions; readonly body: Bytes };
 
 /** What the engine is asked for. Error `invalid-header`: an expected tail of no certain segment. */
-export function publishRequestOf(topic: Topic, content: PublishContent, sameness: Sameness): PublishRequest {
+export function publishRequestOf(
+  topic: Topic,
+  content: PublishContent,
+  sameness: Sameness & { readonly timeoutMs: number },
+): PublishRequest {
   const { producer, matchTail, idempotencyKey } = sameness.options;
   const segment = sameness.options.segment ?? (matchTail === undefined ? undefined : onlySegment(topic));
   return {
     content,
+    timeoutMs: sameness.timeoutMs,
     ...(segment === undefined ? {} : { segment }),
     ...(producer === undefined ? {} : { producer }),
     ...(matchTail === undefined ? {} : { matchTail }),

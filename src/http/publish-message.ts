@@ -38,7 +38,7 @@ export function createPublishMessage(deps: HttpDependencies): Handler {
       const body = await readBody();
       const message = messageOf(sent, body, { rule: keyRule(topic.settings.partitionKey), nowMs: clock.nowMs() });
       const content = { kind: 'messages', messages: [withTrace(message, traceParent)] } as const;
-      const request = publishRequestOf(topic, content, { what: () => whatOf(sent), options, body });
+      const request = publishRequestOf(topic, content, { what: () => whatOf(sent), options, body, timeoutMs: call.remainingMs() });
       return withBrokerHints(deps, { call, topic, segment: options.segment }, async (hints) =>
         placedAnswer(await publisher.publish(topic, request, signal), hints),
       );

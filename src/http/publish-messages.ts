@@ -30,7 +30,7 @@ export function createPublishMessages(deps: HttpDependencies): Handler {
     return withTopic(call, { topics, stale: STALE_FOR_PUBLISHES }, async (topic) => {
       const body = await readBody();
       const content = await contentOf(deps, topic, { format, body, traceParent });
-      const request = publishRequestOf(topic, content, { what: () => `messages ${format}`, options, body });
+      const request = publishRequestOf(topic, content, { what: () => `messages ${format}`, options, body, timeoutMs: call.remainingMs() });
       const counts = content.kind === 'batches' ? content.batches.map((batch) => batch.partitions.length) : undefined;
       return withBrokerHints(deps, { call, topic, segment: options.segment }, async (hints) =>
         publishAnswer(await publisher.publish(topic, request, signal), hints, counts),

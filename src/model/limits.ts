@@ -281,6 +281,8 @@ export const PEER_ANSWER_BYTES_MAX = 4_194_304;
 export const PEER_CONNECT_MS_MAX = 1_000;
 /** How often this broker asks the leader to give a segment brokers. */
 export const ASSIGN_ASK_MS_MIN = 5_000;
+/** So many such questions at a time: a topic may have a thousand segments. */
+export const ASSIGN_ASKS_MAX = 16;
 /** How often it tells the leader of a suspect, and how long it sends that one nothing new. */
 export const SUSPECT_MS_MIN = 1_000;
 /** One question to the leader in the background: it may have to be found, and then probes. */

@@ -1,0 +1,143 @@
+import type { BrokerDirectory } from '../control/brokers/directory.ts';
+import type { LeaderService } from '../control/control.ts';
+import type { BrokerAddress } from '../model/broker.ts';
+import type { BrokerId, SegmentId } from '../model/ids.ts';
+import { ASSIGN_ASK_MS_MIN, ASSIGN_ASKS_MAX, BROKERS_MAX, LEADER_ASK_MS_MAX, LEASE_MS, SUSPECT_MS_MIN } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
+import type { Background } from '../ports/background.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Peers } from '../ports/peers.ts';
+import type { Routes } from '../publish/routes.ts';
+import { sendForward } from '../publish/send-forward.ts';
+import type { Heads } from '../state/heads.ts';
+import { createServedSegments } from './served-segments.ts';
+
+export type RoutesDeps = {
+  readonly self: BrokerId;
+  readonly heads: Heads;
+  readonly directory: BrokerDirectory;
+  readonly peers: Peers;
+  /** Whoever leads. */
+  readonly leader: Pick<LeaderService, 'assign' | 'suspect'>;
+  readonly clock: Clock;
+  readonly background: Background;
+};
+
+export type BrokerRoutes = Routes & {
+  /** Who serves the segment, this broker included, as far as is known without asking. */
+  brokersOf(topic: Topic, segment: SegmentId): readonly BrokerAddress[];
+};
+
+type Addresses = readonly BrokerAddress[];
+
+const HERE: Addresses = [];
+
+/** Where publishes go: by the segments' heads, which are read once, and the directory of brokers. */
+export function createRoutes(deps: RoutesDeps): BrokerRoutes {
+  const { self, heads, directory, peers } = deps;
+  const served = createServedSegments(deps);
+  const assignSoon = createAssignSoon(deps, served.learn);
+  const suspects = createSuspects(deps);
+
+  function addressesOf(ids: readonly BrokerId[], signal: AbortSignal): Addresses | Promise<Addresses> {
+    const known: BrokerAddress[] = [];
+    for (const id of ids) {
+      const broker = directory.known(id);
+      if (broker === undefined) return directory.addresses(ids, signal).then(suspects.without);
+      known.push({ id, url: broker.url });
+    }
+    return suspects.without(known);
+  }
+
+  function routeOf(topic: Topic, segment: SegmentId, { ids, signal }: { readonly ids: readonly BrokerId[]; readonly signal: AbortSignal }) {
+    if (ids.includes(self)) return HERE;
+    if (ids.length === 0) {
+      assignSoon(topic, segment);
+      return HERE;
+    }
+    // What is known to be sealed is refused as well here, with its successors.
+    return heads.known(topic.id, segment)?.state === 'sealed' ? HERE : addressesOf(ids, signal);
+  }
+
+  return {
+    of(topic, segment, signal) {
+      const ids = served.known(topic, segment);
+      if (ids !== undefined) return routeOf(topic, segment, { ids, signal });
+      return served.read(topic, segment, signal).then((read) => routeOf(topic, segment, { ids: read, signal }));
+    },
+    send: (broker, forward, signal) => sendForward(peers, broker, forward, signal),
+    suspect: suspects.note,
+    brokersOf: (topic, segment) =>
+      (served.known(topic, segment) ?? []).flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url })),
+  };
+}
+
+/** Asks for a segment's brokers in the background: now and then, since whoever leads may be gone, and not for too many at a time. */
+function createAssignSoon(
+  { leader, clock, background }: RoutesDeps,
+  learn: ReturnType<typeof createServedSegments>['learn'],
+): (topic: Topic, segment: SegmentId) => void {
+  const asked = new Map<string, number>();
+  let asking = 0;
+  return (topic, segment) => {
+    const key = `${topic.id}/${segment}`;
+    const nowMs = clock.monotonicMs();
+    if (asking >= ASSIGN_ASKS_MAX || nowMs - (asked.get(key) ?? -Infinity) < ASSIGN_ASK_MS_MIN) return;
+    forgetBefore(asked, nowMs - ASSIGN_ASK_MS_MIN);
+    asked.set(key, nowMs);
+    asking += 1;
+    background.run('assign', LEADER_ASK_MS_MAX, async (signal) => {
+      try {
+        learn(topic.id, segment, await leader.assign(topic, segment, signal));
+      } finally {
+        asking -= 1;
+      }
+    });
+  };
+}
+
+/** Oldest first, since each is set anew when it is. */
+function forgetBefore(times: Map<string, number>, ms: number): void {
+  for (const [key, timeMs] of times) {
+    if (timeMs > ms) return;
+    times.delete(key);
+  }
+}
+
+type Suspects = {
+  note: Routes['suspect'];
+  /** Those that are worth asking now. */
+  without(brokers: Addresses): Addresses;
+};
+
+/** Brokers that kept somebody waiting: they get nothing new for a while, and the leader is asked whether they live. */
+function createSuspects({ leader, directory, clock, background }: RoutesDeps): Suspects {
+  const untilMs = new Map<BrokerId, number>();
+  const asking = new Set<BrokerId>();
+  const rest = (broker: BrokerId, ms: number): void => void untilMs.set(broker, clock.monotonicMs() + ms);
+  return {
+    note(topic, segment, { id }) {
+      const isResting = clock.monotonicMs() < (untilMs.get(id) ?? 0);
+      if (untilMs.size > BROKERS_MAX) untilMs.clear();
+      if (isResting || asking.has(id)) return;
+      rest(id, SUSPECT_MS_MIN);
+      asking.add(id);
+      background.run('suspect', LEADER_ASK_MS_MAX, async (signal) => {
+        try {
+          const { dead } = await leader.suspect({ topic: topic.id, segment }, id, signal);
+          // Its segments are on the way to others.
+          if (dead) rest(id, LEASE_MS);
+          // It may live elsewhere by now.
+          await directory.list({ fresh: true }, signal);
+        } finally {
+          asking.delete(id);
+        }
+      });
+    },
+    without(brokers) {
+      if (untilMs.size === 0) return brokers;
+      const nowMs = clock.monotonicMs();
+      return brokers.filter(({ id }) => !asking.has(id) && nowMs >= (untilMs.get(id) ?? 0));
+    },
+  };
+}
