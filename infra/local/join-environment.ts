@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 import { parseEnv } from 'node:util';
 import { KelpError } from '../../src/model/errors.ts';
 
-export const JOIN_FILE = 'join.env';
+const JOIN_FILE = 'join.env';
 
 /** What a broker needs to join, and a start on this machine knows. */
 const REQUIRED = [

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KelpError } from '../../src/model/errors.ts';
 import { LEAVING_STOP_MS, spawnBroker, untilServing } from './broker.ts';
 import { type Endpoint, listBrokers } from './list-brokers.ts';
 import type { Child, Children } from './processes.ts';
-import { untilReady } from './until.ts';
 
 /** What brokers of embedded stores get of the ten seconds in which everything ends; the stores have nothing to finish. */
 const BROKER_STOP_MS = 5_500;
@@ -13,6 +13,7 @@ const ENDS_MAX = 5;
 const ENDS_WITHIN_MS = 60_000;
 const BACKOFF_MS = 250;
 const REGISTERED_MS = 10_000;
+const POLL_MS = 100;
 
 /** One broker's place among those that are started here: its process may change, its name and address don't. */
 export type Place = {
@@ -100,10 +101,21 @@ export async function keepBroker(place: Place, keeping: Keeping): Promise<KeptBr
 
 type Waiting = { readonly child: Child; readonly beganMs: number; readonly signal: AbortSignal };
 
-/** Until then nothing is assigned to it, and nothing may be taken away from the next one. */
+/** Until then nothing is assigned to it, and nothing may be taken away from the next one. Error `unavailable`/`not-ready`. */
 async function untilRegistered({ id, name }: Place, endpoint: Endpoint, { child, beganMs, signal }: Waiting): Promise<void> {
-  await untilReady({ what: `${name} among the registered brokers`, waitMs: REGISTERED_MS, signal, child }, async (attempt) => {
-    const brokers = await listBrokers(endpoint, attempt);
-    if (!brokers.some((broker) => broker.id === id && broker.startedMs >= beganMs)) throw new Error('not registered yet');
-  });
+  const end = AbortSignal.timeout(REGISTERED_MS);
+  let last: unknown = 'it is not in the list';
+  // Bounded: the time-out ends it.
+  while (!end.aborted && child.running()) {
+    try {
+      const brokers = await listBrokers(endpoint, signal);
+      if (brokers.some((broker) => broker.id === id && broker.startedMs >= beganMs)) return;
+    } catch (error) {
+      signal.throwIfAborted();
+      last = error;
+    }
+    await sleep(POLL_MS, undefined, { signal });
+  }
+  const why = `${name} is not registered ${REGISTERED_MS / 1_000} s after its start`;
+  throw new KelpError('unavailable', 'not-ready', `${why}: ${String(last)} (see ${child.logFile})`, { cause: last });
 }

@@ -22,10 +22,11 @@ export function welcome({ url, rootToken, brokers, join }: Welcome): string {
     `${curl} ${json} -d '{"messages":[{"key":"a","text":"Hello, Kelp"}]}' ${url}/v1/topics/hello/messages`,
     `${curl} '${url}/v1/topics/hello/messages?cursor=earliest'`,
     '',
-    `  one more broker, in another terminal:${brokers.length === 1 ? '' : ' (all of these restarted in turn: npm run rolling-restart)'}`,
+    '  one more broker, in another terminal:',
     '',
     join,
     '',
+    ...(brokers.length === 1 ? [] : ['  these brokers restarted, one after the other: npm run rolling-restart', '']),
     '  Ctrl-C ends it.',
     '',
   ].join('\n');

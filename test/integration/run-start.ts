@@ -18,9 +18,9 @@ export type Started = {
 };
 
 /** Runs what `npm start` runs, on this data folder and a free port, without the variables of the one who runs the tests. */
-export function runStart(dir: string, environment: NodeJS.ProcessEnv = {}): Started {
+export function runStart(dir: string, environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []): Started {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [ENTRY, ...args], {
     env: { PATH, HOME, KELP_DATA: dir, KELP_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
