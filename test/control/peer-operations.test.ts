@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeAnswer, encodeMessage, PEER_MESSAGES } from '../../src/control/peer-messages.ts';
+import { createPeerOperations } from '../../src/control/peer-operations.ts';
+import { decodeUtf8, encodeUtf8 } from '../../src/format/utf8.ts';
+import { KelpError } from '../../src/model/errors.ts';
+import { brokerId } from './some-broker.ts';
+
+const { signal } = new AbortController();
+const TOPIC = 'tz7unqpl8fj8enug';
+const refusing = () => Promise.reject(new KelpError('unavailable', 'not-leader', 'this broker does not lead'));
+
+const operations = createPeerOperations({
+  self: brokerId('a'),
+  instance: 'i1',
+  leadership: { current: () => undefined },
+  service: { assign: refusing, suspect: refusing, drain: refusing },
+});
+const call = async (operation: string, body: string | Uint8Array): Promise<unknown> => {
+  const answer = await operations[operation]?.(typeof body === 'string' ? encodeUtf8(body) : body, signal);
+  return JSON.parse(decodeUtf8(answer ?? new Uint8Array()) ?? '') as unknown;
+};
+
+const REQUESTS = {
+  lease: {},
+  probe: {},
+  assign: { topic: TOPIC, name: 'orders', segment: 's0000000' },
+  suspect: { topic: TOPIC, segment: 's0000000', broker: 'b' },
+  drain: { broker: 'b', perSecond: 20 },
+} as const;
+
+describe('an operation', () => {
+  test('of whoever lives answers which life it is; of the leader is refused by others', async () => {
+    expect(await call('probe', '{}')).toEqual({ broker: 'a', instance: 'i1' });
+    for (const operation of ['lease', 'assign', 'suspect', 'drain'] as const) {
+      const asked = call(operation, JSON.stringify(REQUESTS[operation]));
+      await expect(asked).rejects.toMatchObject({ kind: 'unavailable', code: 'not-leader' });
+    }
+  });
+
+  test('takes exactly its members', async () => {
+    const isInvalid = { kind: 'invalid', code: 'invalid-request' };
+    for (const [operation, request] of Object.entries(REQUESTS)) {
+      const wrong: unknown[] = [{ ...request, more: 1 }, [], 'text', null, 7];
+      for (const [name, value] of Object.entries(request)) {
+        const { [name]: _, ...without } = request as Record<string, unknown>;
+        wrong.push(without, { ...request, [name]: null }, { ...request, [name]: [value] }, { ...request, [name]: '' });
+      }
+      for (const body of wrong) await expect(call(operation, JSON.stringify(body))).rejects.toMatchObject(isInvalid);
+      for (const body of ['', '{', new Uint8Array([0xff, 0xfe])]) await expect(call(operation, body)).rejects.toMatchObject(isInvalid);
+    }
+    for (const perSecond of [0, -1, 1.5, 1_001]) {
+      await expect(call('drain', JSON.stringify({ broker: 'b', perSecond }))).rejects.toMatchObject(isInvalid);
+    }
+  });
+
+  test('nothing that comes in makes it fail in any other way', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), fc.constantFrom(...Object.keys(REQUESTS)), async (body, operation) => {
+        await expect(call(operation, body)).rejects.toMatchObject({ code: 'invalid-request' });
+      }),
+    );
+  });
+});
+
+test('an answer that is not understood is no answer', () => {
+  const { answer } = PEER_MESSAGES.suspect;
+  expect(decodeAnswer(answer, encodeMessage({ dead: true }))).toEqual({ dead: true });
+  for (const odd of [{}, { dead: 'yes' }, { dead: true, more: 1 }]) {
+    expect(() => decodeAnswer(answer, encodeMessage(odd))).toThrow(expect.objectContaining({ kind: 'unavailable', code: 'peer-odd' }));
+  }
+});
