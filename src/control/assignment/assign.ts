@@ -1,6 +1,6 @@
 import { decodeHead } from '../../format/head-item.ts';
 import { headKey } from '../../format/item-key.ts';
-import { isDraining } from '../../model/broker.ts';
+import { type BrokerRecord, isDraining } from '../../model/broker.ts';
 import { KelpError } from '../../model/errors.ts';
 import type { Head } from '../../model/head.ts';
 import type { BrokerId, SegmentId, TopicId } from '../../model/ids.ts';
@@ -52,17 +52,27 @@ async function choose(
   without: ReadonlySet<BrokerId>,
   signal: AbortSignal,
 ): Promise<readonly BrokerId[]> {
-  const all = await deps.directory.list({ fresh: false }, signal);
-  const may = all.filter((broker) => !isDraining(broker) && !without.has(broker.id) && deps.isUsable?.(broker.id) !== false);
+  let may = await candidates(deps, { without, fresh: false }, signal);
+  // What is chosen is chosen for ever, and somebody may have joined just now.
+  if (may.length < replicas) may = await candidates(deps, { without, fresh: true }, signal);
   if (may.length === 0) {
     throw new KelpError('unavailable', 'no-brokers', 'no broker is there to serve the segment', { retryAfterMs: RETRY_AFTER_MS });
   }
   const ids = may.map((broker) => broker.id);
   await deps.counts.read(ids, signal);
-  const candidates = may.map(({ id, zone, load }) => ({ id, zone, segments: deps.counts.of(id), busyPercent: load.busyPercent }));
-  const chosen = chooseBrokers(candidates, { replicas, fraction: deps.random.fraction });
+  const weighed = may.map(({ id, zone, load }) => ({ id, zone, segments: deps.counts.of(id), busyPercent: load.busyPercent }));
+  const chosen = chooseBrokers(weighed, { replicas, fraction: deps.random.fraction });
   for (const broker of chosen) deps.counts.add(broker, 1);
   return chosen;
+}
+
+async function candidates(
+  deps: AssignerDeps,
+  { without, fresh }: { readonly without: ReadonlySet<BrokerId>; readonly fresh: boolean },
+  signal: AbortSignal,
+): Promise<readonly BrokerRecord[]> {
+  const all = await deps.directory.list({ fresh }, signal);
+  return all.filter((broker) => !isDraining(broker) && !without.has(broker.id) && deps.isUsable?.(broker.id) !== false);
 }
 
 /** Answers what the head says afterwards: these brokers, or those that somebody else saved first. */
