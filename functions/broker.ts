@@ -7,10 +7,11 @@ import { createFunctionHandler, functionRuntime } from '../src/http/function-han
 import * as limits from '../src/model/limits.ts';
 
 // The broker as a function: everything that it needs to know comes by environment.
-const requestBytesMax = process.env['KELP_REQUEST_BYTES_MAX'] || String(limits.FUNCTION_REQUEST_BYTES_MAX);
-const configuration = readConfiguration({ ...process.env, KELP_REQUEST_BYTES_MAX: requestBytesMax });
+const defaults = { KELP_BROKER_ID: 'fleet', KELP_REQUEST_BYTES_MAX: String(limits.FUNCTION_REQUEST_BYTES_MAX) };
+const configuration = readConfiguration(process.env, defaults);
+const { id, zone, publicUrl } = configuration.broker;
 const clock = createSystemClock();
-const { app, background } = assembleBroker(configuration, {
+const { app, control, background } = assembleBroker(configuration, {
   table: createSdkTable(configuration.table),
   store: createSdkStore(configuration.store),
   clock,
@@ -22,6 +23,8 @@ const { app, background } = assembleBroker(configuration, {
   },
   runtime: functionRuntime,
   backgroundMsMax: limits.FUNCTION_BACKGROUND_MS_MAX,
+  ...(publicUrl === undefined ? {} : { self: { id, url: publicUrl, kind: 'fleet', zone } }),
 });
+background.run('register', limits.FUNCTION_BACKGROUND_MS_MAX, control.run);
 
 export const handler = createFunctionHandler(app, { clock, settled: background.settled });

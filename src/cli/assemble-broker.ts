@@ -1,15 +1,20 @@
 import type { Hono } from 'hono';
 import { createHash } from 'node:crypto';
+import { createHttpPeers } from '../adapters/peers/http-peers.ts';
+import { createPeerSignatures } from '../adapters/peers/signature.ts';
 import { createPrometheusTelemetry } from '../adapters/prometheus/telemetry.ts';
 import { createAuthenticator } from '../adapters/system/authenticator.ts';
 import { createBackground, type SystemBackground } from '../adapters/system/background.ts';
 import { createCompression } from '../adapters/system/compression.ts';
+import { createLoadMeter } from '../adapters/system/load-meter.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { rememberingStore } from '../adapters/wrap/remembering.ts';
 import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
 import { createBroker as createServices } from '../broker/create-broker.ts';
 import { createApp } from '../http/app.ts';
-import type { HttpLimits, Runtime } from '../http/dependencies.ts';
+import type { ControlPlane } from '../control/create-control.ts';
+import type { MemberAddress } from '../control/member.ts';
+import type { HttpLimits, Internal, Runtime } from '../http/dependencies.ts';
 import { RECENT_OBJECTS_BYTES_MAX } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
@@ -24,6 +29,8 @@ export type BrokerParts = {
   readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly runtime: Runtime;
+  /** Where clients and other brokers reach this one; absent: nowhere, and it takes no part in the control plane. */
+  readonly self?: MemberAddress;
   /** Takes one log line. */
   readonly write: (line: string) => void;
   /** The longest that work behind a request may take, where that is less than it asks for. */
@@ -33,6 +40,7 @@ export type BrokerParts = {
 export type AssembledBroker = {
   readonly app: Hono;
   readonly publisher: Publisher;
+  readonly control: ControlPlane;
   readonly background: SystemBackground;
   /** Aborts when the broker is told to stop: it is not ready any more, and serves on until its segments are elsewhere. */
   readonly leaving: AbortController;
@@ -42,15 +50,17 @@ export type AssembledBroker = {
 
 /** Services and API over the given adapters: the same in every runtime. */
 export function assembleBroker(configuration: Configuration, parts: BrokerParts): AssembledBroker {
-  const { clock, limits, runtime, write, backgroundMsMax = Infinity } = parts;
+  const { clock, limits, runtime, write, self, backgroundMsMax = Infinity } = parts;
   const random = createSystemRandom();
-  const telemetry = createPrometheusTelemetry({ clock, write });
+  const exporter = createPrometheusTelemetry({ clock, write });
+  const { telemetry, meter } = createLoadMeter({ clock, telemetry: exporter });
   const background = createBackground({
     clock: { ...clock, deadline: (ms) => clock.deadline(Math.min(ms, backgroundMsMax)) },
     telemetry,
   });
   const compression = createCompression({ codec: 'zstd' });
   const wrapping = { clock, random, telemetry };
+  const secret = configuration.internalSecrets;
   const services = createServices({
     ...wrapping,
     table: wrapTable(parts.table, wrapping),
@@ -59,20 +69,28 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
     background,
     authenticator: createAuthenticator(configuration.secrets),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
+    meter,
+    ...(self === undefined ? {} : { self }),
+    ...(secret === undefined ? {} : { peers: createHttpPeers({ clock, secret }) }),
   });
   const leaving = new AbortController();
   const stopping = new AbortController();
+  const internal: Internal | undefined =
+    self === undefined || secret === undefined
+      ? undefined
+      : { self: self.id, operations: services.operations, verify: createPeerSignatures(secret, clock).verify };
   const app = createApp({
     ...services,
+    ...(internal === undefined ? {} : { internal }),
     clock,
     telemetry,
     compression,
     rootToken: configuration.rootToken,
     limits,
     runtime,
-    metrics: () => telemetry.expose(),
+    metrics: () => exporter.expose(),
     leaving: leaving.signal,
     stopping: stopping.signal,
   });
-  return { app, publisher: services.publisher, background, leaving, stopping };
+  return { app, publisher: services.publisher, control: services.control, background, leaving, stopping };
 }

@@ -8,8 +8,6 @@ import type { Fetch } from './http-server.ts';
 
 export type Broker = {
   readonly fetch: Fetch;
-  /** Takes part from now on. `url`: where others reach it, which is known once it listens. */
-  start(options: { readonly url: string }): void;
   /**
    * Is not ready any more, and serves on while its segments are moved to other brokers; resolves with whether there were
    * others to take them. At once if it is the only one.
@@ -22,23 +20,34 @@ export type Broker = {
   stop(signal: AbortSignal): Promise<void>;
 };
 
-/** The whole broker of a process. `write` takes log lines. */
-export function createBroker(configuration: Configuration, write: (line: string) => void): Broker {
+export type BrokerOptions = {
+  /** Where clients and other brokers reach it. */
+  readonly url: string;
+  /** Takes log lines. */
+  readonly write: (line: string) => void;
+};
+
+/** The whole broker of a process. It takes part in the control plane from now on. */
+export function createBroker(configuration: Configuration, { url, write }: BrokerOptions): Broker {
   const clock = createSystemClock();
-  const { app, publisher, background, leaving, stopping } = assembleBroker(configuration, {
+  const { id, zone } = configuration.broker;
+  const { app, publisher, control, background, leaving, stopping } = assembleBroker(configuration, {
     table: createLeanTable({ ...configuration.table, clock }),
     store: createLeanStore({ ...configuration.store, clock }),
     clock,
     write,
     limits: { requestBytesMax: configuration.requestBytesMax, readBytesMax: READ_BYTES_MAX, waitMsMax: WAIT_MS_MAX },
     runtime: { streams: true, remainingMs: () => undefined },
+    self: { id, url, kind: 'process', zone },
   });
+  const running = control.run(new AbortController().signal);
   return {
     fetch: app.fetch,
-    start: () => undefined,
-    leave: () => {
+    async leave(signal) {
       leaving.abort();
-      return Promise.resolve(false);
+      const hadOthers = await control.leave(signal);
+      await running;
+      return hadOthers;
     },
     async stop(signal) {
       stopping.abort();

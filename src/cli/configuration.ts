@@ -81,10 +81,15 @@ const Environment = z.object({
 });
 type Environment = z.infer<typeof Environment>;
 
-/** Reads and checks the environment. The error's message has one line for each variable that is wrong. */
-export function readConfiguration(environment: Readonly<Record<string, string | undefined>>): Configuration {
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads and checks the environment. The error's message has one line for each variable that is wrong. `defaults`: of this
+ * runtime, where they differ from a process'.
+ */
+export function readConfiguration(environment: Variables, defaults: Variables = {}): Configuration {
   // Shells and compose files write an unset variable as an empty one.
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const given = { ...defaults, ...Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')) };
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const lines = parsed.error.issues.map(({ path, message }) => describeProblem(String(path[0]), message, given));
@@ -93,7 +98,7 @@ export function readConfiguration(environment: Readonly<Record<string, string | 
   return toConfiguration(parsed.data);
 }
 
-function describeProblem(name: string, message: string, given: Readonly<Record<string, string | undefined>>): string {
+function describeProblem(name: string, message: string, given: Variables): string {
   const value = given[name];
   const isSecret = /SECRET|TOKEN|KEY/.test(name);
   return value === undefined || isSecret ? `${name} ${message}` : `${name} ${message}, but is "${value}"`;

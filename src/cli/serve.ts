@@ -19,10 +19,11 @@ try {
 async function serve(): Promise<void> {
   const configuration = readConfiguration(process.env);
   const { host } = configuration;
-  const broker = createBroker(configuration, (line) => console.error(line));
-  const server = createHttpServer(broker.fetch);
+  const write = (line: string): void => console.error(line);
+  // Nothing comes in before the address is known, which is the broker's own.
+  const server = createHttpServer((request, env) => broker.fetch(request, env));
   const port = await server.listen(host, configuration.port);
-  broker.start({ url: configuration.broker.publicUrl ?? reachableUrl(host, port) });
+  const broker = createBroker(configuration, { url: configuration.broker.publicUrl ?? reachableUrl(host, port), write });
   console.log(`kelp: serving on http://${host}:${port}`);
 
   const hurry = new AbortController();
@@ -35,7 +36,7 @@ async function serve(): Promise<void> {
       return;
     }
     toldMs = nowMs;
-    process.exit(await stopServing({ broker, server, write: (line) => console.error(line) }, hurry.signal));
+    process.exit(await stopServing({ broker, server, write }, hurry.signal));
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop());
 }

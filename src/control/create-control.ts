@@ -9,7 +9,7 @@ import { answerAssignment } from './assignment/answer-assignment.ts';
 import { countServed } from './assignment/segment-counts.ts';
 import { createDesiredGauge } from './brokers/desired-gauge.ts';
 import { type BrokerDirectory, createBrokerDirectory } from './brokers/directory.ts';
-import type { Control } from './control.ts';
+import type { Control, LeaderService } from './control.ts';
 import { createLeaderFinder } from './leader/find-leader.ts';
 import { createWithLeader } from './leader/with-leader.ts';
 import { giveSegmentsAway, type LeaveDeps, servesAny } from './leave.ts';
@@ -37,9 +37,12 @@ export type ControlPlane = Control & {
   run(signal: AbortSignal): Promise<void>;
   /**
    * This broker is about to stop: its segments move to others while it serves on, LEAVE_MS_MAX at most, then it is
-   * registered no more and leads no more. Rejects with the signal's reason only, and has deregistered even then.
+   * registered no more and leads no more. Answers whether there were others to take them. Rejects with the signal's reason
+   * only, and has deregistered even then.
    */
-  leave(signal: AbortSignal): Promise<void>;
+  leave(signal: AbortSignal): Promise<boolean>;
+  /** Whoever leads, this broker or another one. */
+  readonly leaderService: LeaderService;
 };
 
 export function createControl(deps: ControlDeps): ControlPlane {
@@ -58,6 +61,7 @@ export function createControl(deps: ControlDeps): ControlPlane {
   return {
     self,
     directory,
+    leaderService: leader,
     operations:
       member === undefined ? {} : createPeerOperations({ ...member, self: member.self.id, instance: member.registration.instance }),
     leader: (signal) => finder.find(signal),
@@ -70,7 +74,9 @@ export function createControl(deps: ControlDeps): ControlPlane {
         return { ...broker, segments: await countServed(deps.table, broker.id, signal) };
       });
     },
-    ...(member === undefined ? { run: nothing, leave: nothing } : createLife({ ...deps, ...member, directory, leader }, member)),
+    ...(member === undefined
+      ? { run: () => Promise.resolve(), leave: () => Promise.resolve(false) }
+      : createLife({ ...deps, ...member, directory, leader }, member)),
   };
 }
 
@@ -78,8 +84,6 @@ export function createControl(deps: ControlDeps): ControlPlane {
 function ownService({ self, service, leadOnce }: Member): OwnService {
   return self.kind === 'fleet' ? { self, service, leadOnce } : { self, service };
 }
-
-const nothing = (): Promise<void> => Promise.resolve();
 
 /** Registered and leading from `run` on, until the end of its signal or of `leave`. */
 function createLife(deps: LeaveDeps, member: Member): Pick<ControlPlane, 'run' | 'leave'> {
@@ -114,7 +118,7 @@ function createLife(deps: LeaveDeps, member: Member): Pick<ControlPlane, 'run' |
     },
     async leave(signal) {
       try {
-        if (!isFleet) await giveSegmentsAway(deps, signal);
+        return !isFleet && (await giveSegmentsAway(deps, signal));
       } finally {
         await end();
       }

@@ -26,31 +26,33 @@ export type LeaveDeps = {
 /**
  * Has this broker's segments moved to the others as fast as it goes, serving on meanwhile, for LEAVE_MS_MAX at most; at once
  * where nobody is there to take them. What is left then is moved by its fail-over, or stays its own if it comes back in time.
- * Rejects only with the signal's reason.
+ * Rejects only with the signal's reason. Answers whether there were others.
  */
-export async function giveSegmentsAway(deps: LeaveDeps, signal: AbortSignal): Promise<void> {
+export async function giveSegmentsAway(deps: LeaveDeps, signal: AbortSignal): Promise<boolean> {
   try {
-    await within(deps.clock, { ms: LEAVE_MS_MAX, reason: unfinished }, (own) => untilLeft(deps, own), signal);
+    return await within(deps.clock, { ms: LEAVE_MS_MAX, reason: unfinished }, (own) => untilLeft(deps, own), signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof KelpError && error.code === 'last-broker') return;
+    if (error instanceof KelpError && error.code === 'last-broker') return false;
     deps.telemetry.count('kelp.leaves.unfinished', 1);
     deps.telemetry.log('warn', 'this broker leaves before all of its segments were moved', { broker: deps.self.id, error });
+    return true;
   }
 }
 
 const unfinished = (): KelpError => new KelpError('unavailable', 'leave-unfinished', `not left within ${LEAVE_MS_MAX} ms`);
 
-async function untilLeft(deps: LeaveDeps, signal: AbortSignal): Promise<void> {
-  if (!(await othersLive(deps, signal))) return;
+async function untilLeft(deps: LeaveDeps, signal: AbortSignal): Promise<boolean> {
+  if (!(await othersLive(deps, signal))) return false;
   // Nothing more is given to it, whoever leads and whenever that one hears of it.
   await deps.registration.drain(DRAIN_PER_SECOND_MAX, signal);
-  if (!(await servesAny(deps, signal))) return;
+  if (!(await servesAny(deps, signal))) return true;
   await deps.leader.drain(deps.self.id, { perSecond: DRAIN_PER_SECOND_MAX }, signal);
   while (await servesAny(deps, signal)) {
     await deps.clock.sleep(LEAVE_POLL_MS, signal);
-    if (!(await othersLive(deps, signal))) return;
+    if (!(await othersLive(deps, signal))) return false;
   }
+  return true;
 }
 
 /** Whether anybody could take a segment: asked, since a broker that is registered may be gone, as when all are told to stop. */

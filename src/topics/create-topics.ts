@@ -14,6 +14,7 @@ export function createTopics(deps: DeleteDeps): Topics {
       return created;
     },
     resolve: (name, options, signal) => resolver.resolve(name, options, signal),
+    forget: (name) => resolver.forget(name),
     list: (page, signal) => listTopics(deps, page, signal),
     async delete(name, signal) {
       try {

@@ -19,6 +19,8 @@ export type Topics = {
    * which costs nothing but a redirect: commits and heads tell the truth. Error `not-found`/`topic-not-found`.
    */
   resolve(name: string, options: { readonly fresh: boolean }, signal: AbortSignal): Promise<Topic>;
+  /** Somebody has changed it: the next one who needs it reads it anew. */
+  forget(name: string): void;
   /** Topics in order of their names. `after`: a name, which need not exist any more. */
   list(page: { readonly limit: number; readonly after?: string }, signal: AbortSignal): Promise<TopicsPage>;
   /** Resolves once nothing can be published or read under this name; its objects go in the background. */

@@ -8,12 +8,13 @@ import { createBackground, type SystemBackground } from '../../src/adapters/syst
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
-import { type Broker, createBroker } from '../../src/broker/create-broker.ts';
+import { type Broker, type BrokerPorts, createBroker } from '../../src/broker/create-broker.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { HttpDependencies } from '../../src/http/dependencies.ts';
 import { READ_BYTES_MAX, REQUEST_BYTES_MAX, WAIT_MS_MAX } from '../../src/model/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
+import { IDLE } from '../../src/model/broker.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { checkAnswer } from './check-answer.ts';
 import { createFakeControl } from './fake-control.ts';
@@ -60,11 +61,13 @@ export type TestAppOptions = {
   readonly table?: MetadataTable;
   readonly store?: ObjectStore;
   readonly clock?: Clock;
+  /** The real control plane in place of the fake, as this broker; without `self` as nobody that others know. */
+  readonly plane?: Pick<BrokerPorts, 'self' | 'peers'>;
   /** Puts something else in place of what it is given. */
   readonly change?: (deps: HttpDependencies) => Partial<HttpDependencies>;
 };
 
-/** The whole API over the real engine and stores in memory; the control plane is a fake, unless it is changed for another one. */
+/** The whole API over the real engine and stores in memory; the control plane is a fake, unless the real one is asked for. */
 export function createTestApp(options: TestAppOptions = {}): TestApp {
   const { table = createMemoryTable(), store = createMemoryStore(), clock = createSystemClock() } = options;
   const telemetry = createRecordingTelemetry();
@@ -80,12 +83,14 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     background,
     authenticator: createAuthenticator(['secret-of-the-tests']),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
+    meter: { sample: () => IDLE },
+    ...options.plane,
   });
   const leaving = new AbortController();
   const stopping = new AbortController();
   const own: HttpDependencies = {
     ...broker,
-    control: createFakeControl(),
+    ...(options.plane === undefined ? { control: createFakeControl() } : {}),
     telemetry,
     clock,
     compression,

@@ -8,6 +8,7 @@ import { createCompression } from '../../src/adapters/system/compression.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { wrapStore, wrapTable } from '../../src/adapters/wrap/stores.ts';
 import { type Broker, createBroker } from '../../src/broker/create-broker.ts';
+import { IDLE } from '../../src/model/broker.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { silent as telemetry } from '../consume/fixture.ts';
 import type { StoreAddress, TableAddress } from '../stack.ts';
@@ -29,6 +30,7 @@ export function createRealBroker(addresses: { readonly store: StoreAddress; read
     background,
     authenticator: createAuthenticator(['a secret of the test']),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
+    meter: { sample: () => IDLE },
   });
   return { ...broker, store, settled: () => background.settled(AbortSignal.timeout(30_000)) };
 }
