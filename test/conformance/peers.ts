@@ -12,7 +12,7 @@ import type { PeerTreatment } from '../simulation/peer-network.ts';
 export type PeersRig = {
   readonly peers: Peers;
   readonly broker: BrokerAddress;
-  treat(treatment: Exclude<PeerTreatment, number>): void;
+  treat(treatment: Extract<PeerTreatment, 'answer' | 'refuse' | 'hang' | 'cut'>): void;
   /** Requests whose operation has begun, or which stand still before it. */
   untilReceived(count: number): Promise<void>;
   stop(): Promise<void>;

@@ -9,15 +9,16 @@ import type { PeerAnswer, PeerOperation, PeerRequest, Peers } from '../../src/po
 
 /**
  * How a broker, or the way to it, treats requests. `refuse`: nobody listens. `hang`: it stands still before it looks at any.
- * `cut`: it does what it is asked, and its answer is lost. A number: it is so many milliseconds late.
+ * `lose`: the connection breaks before it looks. `cut`: it does what it is asked, and its answer is lost. `late`: as `cut`, but
+ * it does so only after the connection broke. A number: it is so many milliseconds slow.
  */
-export type PeerTreatment = 'answer' | 'refuse' | 'hang' | 'cut' | number;
+export type PeerTreatment = 'answer' | 'refuse' | 'hang' | 'lose' | 'cut' | 'late' | number;
 
 /** Brokers that reach each other within one process, under one clock. */
 export type PeerNetwork = {
   readonly peers: Peers;
   /** Requests that arrived, whatever became of them. */
-  readonly received: { readonly broker: BrokerId; readonly operation: string }[];
+  readonly received: { readonly broker: BrokerId; readonly operation: string; readonly timeoutMs: number }[];
   /** Listens from now on; whoever listened at the same url is gone. */
   join(address: BrokerAddress, operations: Readonly<Record<string, PeerOperation>>): void;
   leave(url: string): void;
@@ -26,6 +27,8 @@ export type PeerNetwork = {
 
 type Listener = { readonly id: BrokerId; readonly operations: Readonly<Record<string, PeerOperation>> };
 
+const LATE_MS = 50;
+const forEver = new AbortController().signal;
 const never = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => void signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
 
@@ -45,9 +48,13 @@ export function createPeerNetwork(clock: Clock): PeerNetwork {
     if (listener.id !== broker.id) throw refused(request, 'another broker lives there');
     const operation = Object.hasOwn(listener.operations, name) ? listener.operations[name] : undefined;
     if (operation === undefined) throw refused(request, 'there is no such operation');
-    received.push({ broker: broker.id, operation: name });
+    received.push({ broker: broker.id, operation: name, timeoutMs });
     try {
       if (treatment === 'hang') await never(signal);
+      if (treatment === 'lose' || treatment === 'late') {
+        if (treatment === 'late') void clock.sleep(LATE_MS, forEver).then(() => answered(operation, joined(body), forEver));
+        throw new Error('the connection was cut');
+      }
       if (typeof treatment === 'number') await clock.sleep(treatment, signal);
       const answer = await answered(operation, joined(body), AbortSignal.any([signal, clock.deadline(timeoutMs)]));
       signal.throwIfAborted();

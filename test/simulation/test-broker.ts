@@ -16,6 +16,7 @@ import type { Telemetry } from '../../src/ports/telemetry.ts';
 import { type CommitIds, createCommitIds } from '../../src/protocol/commit-id.ts';
 import { createPublisher } from '../../src/publish/publish.ts';
 import type { Publisher } from '../../src/publish/publisher.ts';
+import type { Routes } from '../../src/publish/routes.ts';
 import { createHeads, type Heads } from '../../src/state/heads.ts';
 import { createTopics } from '../../src/topics/create-topics.ts';
 import type { Topic } from '../../src/model/topic.ts';
@@ -56,6 +57,8 @@ export type TestBroker = {
 
 export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & {
   readonly queueBytesMax?: number;
+  /** Where there are other brokers. */
+  readonly routes?: Routes;
   /** As a real broker has its stores: attempts bounded, reads asked again. Without, a test sees each call once. */
   readonly wrapped?: boolean;
 };
@@ -69,7 +72,7 @@ const authenticator: Authenticator = {
 };
 
 export function createTestBroker(options: BrokerOptions): TestBroker {
-  const { clock, random, queueBytesMax, wrapped = false } = options;
+  const { clock, random, queueBytesMax, routes, wrapped = false } = options;
   const { telemetry, background, notes } = createNotes(clock);
   const table = wrapped ? wrapTable(options.table, { clock, random, telemetry }) : options.table;
   const store = wrapped ? wrapStore(options.store, { clock, random, telemetry }) : options.store;
@@ -78,7 +81,11 @@ export function createTestBroker(options: BrokerOptions): TestBroker {
   const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, sha256 };
   return {
     topics: createTopics(deps),
-    publisher: createPublisher({ ...deps, ...(queueBytesMax === undefined ? {} : { queueBytesMax }) }),
+    publisher: createPublisher({
+      ...deps,
+      ...(queueBytesMax === undefined ? {} : { queueBytesMax }),
+      ...(routes === undefined ? {} : { routes }),
+    }),
     consumer: createConsumer({ ...deps, authenticator }),
     heads,
     notes,
