@@ -91,7 +91,7 @@ export async function keepLease(deps: KeepDeps, held: HeldLease): Promise<void> 
   const { renewMs, attemptMs } = leasePace(leaseMs);
   for (let failures = 0; held.isValid();) {
     const dueMs = renewMs - (deps.clock.monotonicMs() - held.holding().sentMs);
-    const patienceMs = failures === 0 ? 0 : backoffMs(failures, deps.random.fraction());
+    const patienceMs = failures === 0 ? 0 : Math.min(attemptMs / 2, backoffMs(failures, deps.random.fraction()));
     const waitMs = expiresMs === undefined ? Math.max(dueMs, patienceMs) : Infinity;
     await sleepWithin(deps.clock, Math.min(waitMs, held.leftMs()), held);
     if (!held.isValid()) return;

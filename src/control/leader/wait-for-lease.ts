@@ -12,7 +12,7 @@ export type WaitDeps = SightDeps & KeepDeps & { readonly sight: LeaseSight };
 const NONCE_LENGTH = 16;
 
 /** `claims`: attempts that were not answered. `failures`: in a row. */
-type Wait = { claims: readonly Claim[]; failures: number };
+export type Wait = { claims: readonly Claim[]; failures: number };
 
 /**
  * Resolves with the lease, as soon as it may be taken and is. Rejects with the signal's reason; what was sent by then is
@@ -55,7 +55,8 @@ async function tryOnce(deps: WaitDeps, wait: Wait, signal: AbortSignal): Promise
   return undefined;
 }
 
-async function look(deps: WaitDeps, wait: Wait, signal: AbortSignal): Promise<HeldLease | undefined> {
+/** What {@link tryOnce} tries. */
+export async function look(deps: WaitDeps, wait: Wait, signal: AbortSignal): Promise<HeldLease | undefined> {
   const { sight } = deps;
   let watch = sight.watch();
   // What was sent and not answered is looked for before anything else is tried.
