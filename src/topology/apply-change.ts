@@ -3,6 +3,7 @@ import { headKey, segmentKey, topicKey } from '../format/item-key.ts';
 import { encodeSegment } from '../format/segment-item.ts';
 import { decodeTopic, encodeTopic } from '../format/topic-item.ts';
 import { KelpError } from '../model/errors.ts';
+import type { Head } from '../model/head.ts';
 import type { Minute, SegmentId } from '../model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX, CHANGE_PARALLEL_MAX } from '../model/limits.ts';
 import type { SegmentRange, Topic, TopologyChange } from '../model/topic.ts';
@@ -50,16 +51,22 @@ export async function applyChanges(
   changes: readonly TopologyChange[],
   signal: AbortSignal,
 ): Promise<Topic> {
-  await inParallel(changes, CHANGE_PARALLEL_MAX, (change) => replaceParents(deps, topic, change, signal));
-  return publishChanges(deps, topic, changes, signal);
+  const sealed = await inParallel(changes, CHANGE_PARALLEL_MAX, (change) => replaceParents(deps, topic, change, signal));
+  const published = await publishChanges(deps, topic, changes, signal);
+  // Last, so that whoever looks for a broker's segments finds those in which somebody was stopped before the publication.
+  await inParallel(sealed.flat(), CHANGE_PARALLEL_MAX, ({ segment, brokers }) =>
+    forgetServed(deps, { topic: topic.id, segment }, brokers, signal),
+  );
+  return published;
 }
 
-/** Steps 2 to 4. */
-async function replaceParents(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<void> {
+/** Steps 2 to 4. Answers the parents, sealed. */
+async function replaceParents(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<Head[]> {
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => makeChild(deps, topic, { change, child }, signal));
-  await inParallel(change.parents, CHANGE_PARALLEL_MAX, (parent) => sealParent(deps, topic, { change, parent }, signal));
+  const sealed = await inParallel(change.parents, CHANGE_PARALLEL_MAX, (parent) => sealParent(deps, topic, { change, parent }, signal));
   // T3: no child opens before every parent is sealed.
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));
+  return sealed;
 }
 
 /**
@@ -103,12 +110,12 @@ async function sealParent(
   topic: Topic,
   { change, parent }: { readonly change: TopologyChange; readonly parent: SegmentId },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Head> {
   const seal = sealUpdate({ change: change.id, successors: change.children, deleted: change.kind === 'delete' });
   const result = await askAgain(deps, () => deps.table.update(headKey(topic.id, parent), seal, signal), signal);
   if (result.item !== undefined) deps.heads.offer(decodeHead(result.item));
   if (!result.applied) throw new KelpError('conflict', 'conflict', `segment ${parent} was sealed by another change`);
-  await forgetServed(deps, { topic: topic.id, segment: parent }, decodeHead(result.item).brokers, signal);
+  return decodeHead(result.item);
 }
 
 /** Step 4. Refused: it is open already, or it was, and is sealed by now. */

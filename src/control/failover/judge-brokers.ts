@@ -1,0 +1,71 @@
+import type { BrokerKind, BrokerRecord } from '../../model/broker.ts';
+import { FLEET_PROBES_MAX, LEASE_MS } from '../../model/limits.ts';
+
+// Whether a broker lives, from what the leader has seen of it. Clocks of others are never compared: an item's version moves, or
+// stands still on the leader's own monotonic clock.
+
+export type Verdict = 'alive' | 'unsure' | 'dead';
+
+/** `refused`: surely nobody who can do anything is there. `failed`: no answer in time, or an odd one. */
+export type Probe = 'answered' | 'refused' | 'failed';
+
+/** What the leader has seen of one broker. Times are monotonic milliseconds. */
+export type Observation = {
+  readonly kind: BrokerKind;
+  readonly instance: string;
+  readonly version: number;
+  /** The answer of the first read that showed this version. */
+  readonly sinceMs: number;
+  /** From then to the sending of the last read that still showed it: without reads, nothing stands still. */
+  readonly stillMs: number;
+  /** Probes in a row that failed in whatever way, and that were refused, up to the last one. */
+  readonly failed: number;
+  readonly refused: number;
+  /** A client or broker could not reach it, and neither could the leader since. */
+  readonly reported: boolean;
+};
+
+/** What a read has shown. A version that moved, or another life of the process, begins a new time. */
+export function afterRead(
+  before: Observation | undefined,
+  { kind, instance, version }: BrokerRecord,
+  read: { readonly sentMs: number; readonly answeredMs: number },
+): Observation {
+  const same = before !== undefined && before.version === version && before.instance === instance;
+  if (same) return { ...before, kind, stillMs: Math.max(before.stillMs, read.sentMs - before.sinceMs) };
+  const { failed, refused, reported } = before ?? { failed: 0, refused: 0, reported: false };
+  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, failed, refused, reported };
+}
+
+/** `reported`: the probe was made because of a report. An answer forgives what was before. */
+export function afterProbe(before: Observation, probe: Probe, { reported }: { readonly reported: boolean }): Observation {
+  if (probe === 'answered') return { ...before, failed: 0, refused: 0, reported: false };
+  return {
+    ...before,
+    failed: before.failed + 1,
+    refused: probe === 'refused' ? before.refused + 1 : 0,
+    reported: before.reported || reported,
+  };
+}
+
+/** It has let its leader's lease time out: nobody needs to watch it for another one. */
+export function standingStill(observation: Observation): Observation {
+  return { ...observation, sinceMs: observation.sinceMs - LEASE_MS, stillMs: observation.stillMs + LEASE_MS };
+}
+
+export function judge({ kind, stillMs, failed, refused, reported }: Observation): Verdict {
+  if (kind === 'fleet') return byFailures(failed, FLEET_PROBES_MAX);
+  const isDead =
+    refused >= 2 ||
+    (reported && failed >= 1) ||
+    (stillMs >= LEASE_MS && failed >= 1) ||
+    // It answers, but it can't write: no commit of it would land, either.
+    stillMs >= 2 * LEASE_MS;
+  if (isDead) return 'dead';
+  return failed > 0 || stillMs >= LEASE_MS ? 'unsure' : 'alive';
+}
+
+function byFailures(failed: number, failedMax: number): Verdict {
+  if (failed >= failedMax) return 'dead';
+  return failed > 0 ? 'unsure' : 'alive';
+}

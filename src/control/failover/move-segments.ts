@@ -1,0 +1,133 @@
+import type { BrokerAddress } from '../../model/broker.ts';
+import { KelpError } from '../../model/errors.ts';
+import { type BrokerId, type SegmentId, segmentId } from '../../model/ids.ts';
+import { CHANGE_ATTEMPTS_MAX } from '../../model/limits.ts';
+import type { SegmentRange, Topic, TopologyChange } from '../../model/topic.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+import { applyChanges, intend, readTopic, type TopologyDeps } from '../../topology/apply-change.ts';
+import { carryOn } from '../../topology/carry-on.ts';
+import type { Assigner } from '../assignment/assign.ts';
+import type { SegmentCounts } from '../assignment/segment-counts.ts';
+import type { Batch } from './plan-moves.ts';
+import type { Messenger } from './tell-brokers.ts';
+
+export type MoveDeps = TopologyDeps & {
+  readonly telemetry: Telemetry;
+  readonly assigner: Assigner;
+  readonly counts: SegmentCounts;
+  readonly messenger: Messenger;
+  /** All brokers that are not known to be dead, those that drain included. */
+  readonly living: () => readonly BrokerAddress[];
+  /** Whoever must not be chosen; `doubtful`: also who does not answer at the moment. */
+  readonly unfit: (options: { readonly doubtful: boolean }) => ReadonlySet<BrokerId>;
+};
+
+export type Moving = Batch & { readonly kind: 'failover' | 'drain'; /** The broker that is left. */ readonly from: BrokerId };
+
+type Chosen = Map<SegmentId, readonly BrokerId[]>;
+
+/**
+ * Gives segments of one topic to other brokers: each is sealed, and a successor with the same range opens. Two writes of the
+ * topic's item, however many they are. Whatever somebody else has done meanwhile is skipped; stopped in the middle, whoever
+ * comes carries it on. Answers how many it moved. Error `unavailable`/`no-brokers`: nothing was written.
+ */
+export async function moveSegments(deps: MoveDeps, moving: Moving, signal: AbortSignal): Promise<number> {
+  await flush(deps, moving, signal);
+  const chosen: Chosen = new Map();
+  try {
+    const moved = await changeTopic(deps, moving, chosen, signal);
+    if (moved > 0) deps.telemetry.count('kelp.segments.moved', moved, { kind: moving.kind });
+    return moved;
+  } finally {
+    // Chosen for segments that turned out to be gone.
+    for (const brokers of chosen.values()) count(deps, brokers, -1);
+  }
+}
+
+/** Who serves them still is told, so that what it holds lands in them, and needs no second upload. */
+async function flush(deps: MoveDeps, { topic, moves }: Moving, signal: AbortSignal): Promise<void> {
+  const served = (broker: BrokerId): SegmentId[] => moves.filter((move) => move.brokers.includes(broker)).map((move) => move.segment);
+  const told = deps.living().filter((broker) => served(broker.id).length > 0);
+  await Promise.all(told.map((broker) => deps.messenger.flush(broker, { topic, segments: served(broker.id) }, signal)));
+}
+
+async function changeTopic(deps: MoveDeps, moving: Moving, chosen: Chosen, signal: AbortSignal): Promise<number> {
+  const tried = new Set<string>();
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {
+    const read = await readTopic(deps, moving.topic, signal);
+    const found = read.changes.filter((pending) => tried.has(pending.id));
+    // An intent whose answer was lost stands there.
+    if (found.length > 0) return finish(deps, { moving, chosen, topic: read, changes: found }, signal);
+    const topic = isTouched(read, moving) ? await carryOn(deps, read.id, signal) : read;
+    const changes = await planChanges(deps, topic, { moving, chosen }, signal);
+    if (changes.length === 0) return 0;
+    for (const change of changes) tried.add(change.id);
+    // Of a term that is over, nothing new is begun.
+    signal.throwIfAborted();
+    const intended = await intend(deps, topic, changes, signal);
+    if (intended !== undefined) return finish(deps, { moving, chosen, topic: intended, changes }, signal);
+  }
+  throw new KelpError('unavailable', 'unavailable', 'the topic changes too fast', { retryAfterMs: 1_000 });
+}
+
+/** Whether a pending change makes or seals one of these segments: it has to end first. */
+function isTouched(topic: Topic, { moves }: Moving): boolean {
+  const segments = new Set(moves.map((move) => move.segment));
+  return topic.changes.some(
+    ({ kind, parents, children }) =>
+      kind === 'create' || parents.some((parent) => segments.has(parent)) || children.some((child) => segments.has(child.segment)),
+  );
+}
+
+/** Of those that are open still: one change each, with a child of the same range on brokers of its own. */
+async function planChanges(
+  deps: MoveDeps,
+  topic: Topic,
+  { moving, chosen }: { readonly moving: Moving; readonly chosen: Chosen },
+  signal: AbortSignal,
+): Promise<TopologyChange[]> {
+  const open = new Map(topic.open.map((range) => [range.segment, range]));
+  const ranges = moving.moves.flatMap((move) => open.get(move.segment) ?? []);
+  const changes: TopologyChange[] = [];
+  for (const { segment, lo, hi } of ranges) {
+    const brokers = chosen.get(segment) ?? (await choose(deps, topic, moving.from, signal));
+    chosen.set(segment, brokers);
+    const child: SegmentRange = { segment: segmentId(topic.nextSegment + changes.length), lo, hi, brokers };
+    changes.push({ id: `c${deps.random.base36(CHANGE_ID_RANDOM)}`, kind: moving.kind, parents: [segment], children: [child] });
+  }
+  return changes;
+}
+
+const CHANGE_ID_RANDOM = 16;
+
+/** Those that surely live; if there are none, those that may. */
+async function choose(deps: MoveDeps, topic: Topic, from: BrokerId, signal: AbortSignal): Promise<readonly BrokerId[]> {
+  const without = (doubtful: boolean): ReadonlySet<BrokerId> => new Set([...deps.unfit({ doubtful }), from]);
+  try {
+    return await deps.assigner.choose(topic.settings.replicas, without(true), signal);
+  } catch (error) {
+    if (!(error instanceof KelpError) || error.code !== 'no-brokers') throw error;
+    return deps.assigner.choose(topic.settings.replicas, without(false), signal);
+  }
+}
+
+type Intended = {
+  readonly moving: Moving;
+  readonly chosen: Chosen;
+  readonly topic: Topic;
+  readonly changes: readonly TopologyChange[];
+};
+
+async function finish(deps: MoveDeps, { moving, chosen, topic, changes }: Intended, signal: AbortSignal): Promise<number> {
+  const parents = new Set(changes.flatMap((change) => change.parents));
+  // From here on somebody will do it, whatever becomes of this instance: so it counts.
+  for (const parent of parents) chosen.delete(parent);
+  for (const move of moving.moves) if (parents.has(move.segment)) count(deps, move.brokers, -1);
+  await applyChanges(deps, topic, changes, signal);
+  deps.messenger.refresh(deps.living(), topic.name, signal);
+  return changes.length;
+}
+
+function count(deps: MoveDeps, brokers: readonly BrokerId[], segments: number): void {
+  for (const broker of brokers) deps.counts.add(broker, segments);
+}

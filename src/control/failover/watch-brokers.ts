@@ -1,0 +1,153 @@
+import { type BrokerAddress, type BrokerRecord, isDraining } from '../../model/broker.ts';
+import type { BrokerId } from '../../model/ids.ts';
+import { BROKER_PROBE_MS, BROKERS_READ_MS, LEADER_HEARTBEAT_MS } from '../../model/limits.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+import { orAbort } from '../../state/abortable.ts';
+import type { BrokerDirectory } from '../brokers/directory.ts';
+import { afterProbe, afterRead, judge, type Observation, type Probe, standingStill, type Verdict } from './judge-brokers.ts';
+import type { Messenger } from './tell-brokers.ts';
+
+/** What the leader knows of the others' lives. */
+export type BrokerWatch = {
+  /** A term begins: what was seen before it is old. `stopped`: a broker whose lease was timed out. */
+  begin(stopped: BrokerId | undefined): void;
+  /** One look: probes, and a read of all items where it is time for one, or where a probe makes one wonder. */
+  look(signal: AbortSignal): Promise<void>;
+  /** Reads all items, without a probe: for an instance that does not look. */
+  read(signal: AbortSignal): Promise<void>;
+  /** Somebody could not reach it: probed now, but once in BROKER_PROBE_MS; all who report it meanwhile share the answer. */
+  report(broker: BrokerRecord, signal: AbortSignal): Promise<Verdict>;
+  verdict(broker: BrokerId): Verdict;
+  /** What was seen of its item; undefined: nothing yet. */
+  observed(broker: BrokerId): Observation | undefined;
+  /** As read last, and as learnt since. */
+  brokers(): readonly BrokerRecord[];
+};
+
+export type WatchDeps = {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly directory: BrokerDirectory;
+  readonly messenger: Messenger;
+  readonly self: BrokerAddress;
+};
+
+type Report = { readonly atMs: number; readonly verdict: Promise<Verdict> };
+type State = {
+  readonly observations: Map<BrokerId, Observation>;
+  readonly reports: Map<BrokerId, Report>;
+  brokers: readonly BrokerRecord[];
+  /** The sending of the last read that was answered. */
+  readMs: number;
+  stopped: BrokerId | undefined;
+};
+
+export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
+  const state: State = { observations: new Map(), reports: new Map(), brokers: [], readMs: -Infinity, stopped: undefined };
+  return {
+    begin(stopped) {
+      state.observations.clear();
+      state.reports.clear();
+      state.readMs = -Infinity;
+      state.stopped = stopped;
+    },
+    async look(signal) {
+      // The first one has nobody to probe.
+      if (state.readMs === -Infinity) await read(deps, state, signal);
+      const isTimeToRead = deps.clock.monotonicMs() - state.readMs >= readEveryMs(deps, state);
+      const probed = state.brokers.filter((broker) => isProbed(deps, state, broker, isTimeToRead));
+      await Promise.all(probed.map((broker) => probe(deps, state, broker, signal)));
+      const isUnsure = state.brokers.some((broker) => verdictOf(deps, state, broker.id) === 'unsure');
+      if (isTimeToRead || isUnsure) await read(deps, state, signal);
+    },
+    read: (signal) => read(deps, state, signal),
+    report: (broker, signal) => orAbort(probeOnce(deps, state, broker), signal),
+    verdict: (broker) => verdictOf(deps, state, broker),
+    observed: (broker) => state.observations.get(broker),
+    brokers: () => state.brokers.flatMap((broker) => deps.directory.known(broker.id) ?? []),
+  };
+}
+
+/** Nobody judges itself. */
+function verdictOf({ self }: WatchDeps, { observations }: State, broker: BrokerId): Verdict {
+  const observation = observations.get(broker);
+  return observation === undefined || broker === self.id ? 'alive' : judge(observation);
+}
+
+/** Alone, there is nobody whose death it could miss; whoever comes is seen soon enough. */
+function readEveryMs({ self }: WatchDeps, { brokers }: State): number {
+  return brokers.every((broker) => broker.id === self.id) ? LEADER_HEARTBEAT_MS : BROKERS_READ_MS;
+}
+
+/** A fleet's instances cost money while they answer: seldom, but for one that did not. */
+function isProbed({ self }: WatchDeps, { observations }: State, { id, kind }: BrokerRecord, isTimeToRead: boolean): boolean {
+  if (id === self.id) return false;
+  return kind === 'process' || isTimeToRead || (observations.get(id)?.failed ?? 0) > 0;
+}
+
+async function read(deps: WatchDeps, state: State, signal: AbortSignal): Promise<void> {
+  const sentMs = deps.clock.monotonicMs();
+  const brokers = await deps.directory.list({ fresh: true }, signal);
+  const answeredMs = deps.clock.monotonicMs();
+  state.brokers = brokers;
+  state.readMs = sentMs;
+  const ids = new Set(brokers.map((broker) => broker.id));
+  for (const id of state.observations.keys()) if (!ids.has(id)) state.observations.delete(id);
+  for (const broker of brokers) {
+    const first = !state.observations.has(broker.id);
+    note(deps, state, broker.id, (before) => {
+      const seen = afterRead(before, broker, { sentMs, answeredMs });
+      return first && broker.id === state.stopped ? standingStill(seen) : seen;
+    });
+  }
+  // Whoever comes back under its id later is another life.
+  state.stopped = undefined;
+}
+
+async function probe(deps: WatchDeps, state: State, broker: BrokerRecord, signal: AbortSignal, reported = false): Promise<Probe> {
+  const result = await deps.messenger.probe({ id: broker.id, url: broker.url }, signal);
+  note(deps, state, broker.id, (before) => afterProbe(before ?? unseen(deps, broker), result, { reported }));
+  return result;
+}
+
+/** A broker that was reported before it was read. */
+function unseen({ clock }: WatchDeps, broker: BrokerRecord): Observation {
+  const nowMs = clock.monotonicMs();
+  return afterRead(undefined, broker, { sentMs: nowMs, answeredMs: nowMs });
+}
+
+function probeOnce(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<Verdict> {
+  const nowMs = deps.clock.monotonicMs();
+  const last = state.reports.get(broker.id);
+  if (last !== undefined && nowMs - last.atMs < BROKER_PROBE_MS) return last.verdict;
+  const ask = async (): Promise<Verdict> => {
+    // Nobody's own signal: a caller who leaves must not take the answer away from the others. The probe has a bound.
+    await probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS), true);
+    return verdictOf(deps, state, broker.id);
+  };
+  const verdict = ask();
+  state.reports.set(broker.id, { atMs: nowMs, verdict });
+  return verdict;
+}
+
+function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: Observation | undefined) => Observation): void {
+  const before = verdictOf(deps, state, broker);
+  const observation = change(state.observations.get(broker));
+  state.observations.set(broker, observation);
+  const after = verdictOf(deps, state, broker);
+  if (before === after || (before !== 'dead' && after !== 'dead')) return;
+  if (after === 'dead') deps.telemetry.count('kelp.brokers.dead', 1);
+  const { kind, stillMs, failed, refused, reported: wasReported } = observation;
+  const why = { broker, kind, stillMs: Math.round(stillMs), failed, refused, reported: wasReported };
+  deps.telemetry.log('warn', after === 'dead' ? 'a broker is dead' : 'a broker that was taken for dead lives', why);
+}
+
+/** Whoever must not be given a segment: dead, or about to leave. `doubtful`: also those that don't answer at the moment. */
+export function unfit(watch: BrokerWatch, { doubtful }: { readonly doubtful: boolean }): ReadonlySet<BrokerId> {
+  const isFit = (broker: BrokerRecord): boolean => {
+    const verdict = watch.verdict(broker.id);
+    return !isDraining(broker) && verdict !== 'dead' && !(doubtful && verdict === 'unsure');
+  };
+  return new Set(watch.brokers().flatMap((broker) => (isFit(broker) ? [] : [broker.id])));
+}
