@@ -84,9 +84,10 @@ async function save(deps: AssignerDeps, head: Head, brokers: readonly BrokerId[]
   if (result.item === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
   const now = decodeHead(result.item);
   deps.heads.offer(now);
-  // What a head says is for ever, and so are seals: these never serve it.
-  const rejected = brokers.filter((broker) => !now.brokers.includes(broker));
-  for (const broker of rejected) deps.counts.add(broker, -1);
-  await forgetServed(deps, { topic, segment }, rejected, signal);
+  // What a head says is for ever, and so is a seal: these never serve it. Whoever sealed it may have cleared the lists before
+  // this choice came into them.
+  const unused = now.state === 'sealed' ? brokers : brokers.filter((broker) => !now.brokers.includes(broker));
+  for (const broker of unused) deps.counts.add(broker, -1);
+  await forgetServed(deps, { topic, segment }, unused, signal);
   return now.brokers;
 }

@@ -110,6 +110,22 @@ describe('two leaders', () => {
   });
 });
 
+test('who is late with the same choice for a segment that was assigned and sealed meanwhile leaves nothing in the lists', async () => {
+  const { world, topic } = await worldOf(['a', 'b']);
+  let overtaken = false;
+  const table = interceptTable(world.table, async (call, make) => {
+    if (call.name === 'put served' && !overtaken) {
+      overtaken = true;
+      await assignAt(world, leaderIn(world), topic);
+      await replaceSegment(world, topic, { segment: FIRST, children: 1 });
+    }
+    return make();
+  });
+  const brokers = await assignAt(world, leaderIn(world, { table }), topic);
+  expect(brokers.toSorted()).toEqual(['a', 'b']);
+  expect([...(await servedBy(world, 'a')), ...(await servedBy(world, 'b'))]).toEqual([]);
+});
+
 describe('a lost answer', () => {
   test('of the head’s update is found again', async () => {
     const { world, topic } = await worldOf(['a', 'b', 'c', 'd', 'e']);
