@@ -53,10 +53,13 @@ test(
     await held.struck;
     await expect.poll(held.times, { timeout: 5_000 }).toBeGreaterThan(1);
 
+    const waiting = faulty.get(`topics/${topic}/messages?waitMs=25000`);
     const stopped = faulty.broker.stop();
     // Every answer of a server that stops is the last one of its connection.
     const lastOnes = async () => (await fetch(`${faulty.broker.url}/livez`)).headers.get('connection');
     await expect.poll(lastOnes, { timeout: 5_000 }).toBe('close');
+    // Until its segments are elsewhere it serves on; whoever waits is answered when nothing new is taken any more.
+    expect(await waiting).toMatchObject({ status: 200 });
     const late = await publish('late');
     const retryAfter = expect.stringMatching(/^[1-9]\d*$/) as string;
     expect(late).toMatchObject({ status: 503, headers: { 'retry-after': retryAfter, connection: 'close' } });
