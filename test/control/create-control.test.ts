@@ -162,7 +162,7 @@ describe('a broker that leaves', () => {
       const leaving = which === 'leader' ? leader : (others[0] as Site);
       for (let n = 0; n < 8; n += 1) await assign(world, leader, topic, n);
       const beganMs = world.clock.monotonicMs();
-      await world.run(leaving.control.leave(world.signal));
+      expect(await world.run(leaving.control.leave(world.signal))).toBe(true);
       expect(world.clock.monotonicMs() - beganMs).toBeLessThan(LEAVE_MS_MAX);
       expect(await itemOf(world, leaving.id)).toBeUndefined();
       expect(leads(leaving)).toBe(false);
@@ -182,7 +182,7 @@ describe('a broker that leaves', () => {
     const { world, topic, leader } = await running(['a'], 1);
     await assign(world, leader, topic);
     const beganMs = world.clock.monotonicMs();
-    await world.run(leader.control.leave(world.signal));
+    expect(await world.run(leader.control.leave(world.signal))).toBe(false);
     expect(world.clock.monotonicMs() - beganMs).toBeLessThan(500);
     expect(await holderIn(world)).toBe('');
     const left = await itemOf(world, 'a');

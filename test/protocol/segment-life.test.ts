@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeHead } from '../../src/format/head-item.ts';
-import { segmentId } from '../../src/model/ids.ts';
-import { openUpdate, type Seal, sealUpdate } from '../../src/protocol/segment-life.ts';
+import { type BrokerId, segmentId } from '../../src/model/ids.ts';
+import { assignUpdate, openUpdate, type Seal, sealUpdate } from '../../src/protocol/segment-life.ts';
 import { applied, isApplied, newHead, openHead } from './segment-state.ts';
 
 const seal: Seal = { change: 'c1', successors: [{ segment: segmentId(1), lo: 0, hi: 65_535 }], deleted: false };
@@ -22,4 +22,15 @@ test('a seal tells the successors, and may be asked again by its own change alon
 
 test('what is not open yet is not sealed', () => {
   expect(isApplied(newHead(), sealUpdate(seal))).toBe(false);
+});
+
+test('who serves a segment is decided once, while it is not sealed; also in a head without a list', () => {
+  const [a, b] = ['a', 'b'] as BrokerId[] as [BrokerId, BrokerId];
+  const { brokers: _, ...old } = openHead();
+  for (const head of [newHead(), openHead(), old]) {
+    const assigned = applied(head, assignUpdate([a, b]));
+    expect(decodeHead(assigned).brokers).toEqual([a, b]);
+    expect(isApplied(assigned, assignUpdate([b]))).toBe(false);
+  }
+  expect(isApplied(applied(openHead(), sealUpdate(seal)), assignUpdate([a]))).toBe(false);
 });
