@@ -40,19 +40,20 @@ export function createBroker(configuration: Configuration, { url, write }: Broke
     runtime: { streams: true, remainingMs: () => undefined },
     self: { id, url, kind: 'process', zone },
   });
-  const running = control.run(new AbortController().signal);
+  const life = new AbortController();
+  const running = control.run(life.signal);
   return {
     fetch: app.fetch,
-    async leave(signal) {
+    leave(signal) {
       leaving.abort();
-      const hadOthers = await control.leave(signal);
-      await running;
-      return hadOthers;
+      return control.leave(signal);
     },
     async stop(signal) {
       stopping.abort();
+      life.abort();
       await publisher.stop(signal);
       await background.settled(signal);
+      await running;
     },
   };
 }
