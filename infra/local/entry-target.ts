@@ -22,12 +22,12 @@ export type Target = {
 export type HealthTimes = {
   /** Pause between two checks of one broker. */
   readonly checkMs: number;
-  /** A sign of life that takes longer has stopped coming: far more than a busy broker's, less than a client's patience. */
+  /** A sign of life that takes longer, twice in a row, has stopped coming: far more than a busy broker's, less than a client's patience. */
   readonly silentMs: number;
   /** How long readiness may take: it waits for the stores. */
   readonly readyMs: number;
 };
-export const HEALTH_TIMES: HealthTimes = { checkMs: 500, silentMs: 2_000, readyMs: 3_000 };
+export const HEALTH_TIMES: HealthTimes = { checkMs: 500, silentMs: 1_000, readyMs: 3_000 };
 
 const RANK: Readonly<Record<Health, number>> = { ready: 0, gone: 1, unready: 2, silent: 3 };
 
@@ -50,21 +50,24 @@ export async function watch(target: Target, times: HealthTimes, signal: AbortSig
   }
 }
 
-async function check({ host, port }: Address, { silentMs, readyMs }: HealthTimes): Promise<Health> {
-  const ask = async (path: string, waitMs: number): Promise<number> => {
-    const answer = await fetch(`http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`, { signal: AbortSignal.timeout(waitMs) });
+async function check(address: Address, times: HealthTimes): Promise<Health> {
+  let life = await ask(address, '/livez', times.silentMs);
+  // It may be us who stood still, and then its answer was only read too late.
+  if (life === 'late') life = await ask(address, '/livez', times.silentMs);
+  if (life === 'late') return 'silent';
+  if (life === 'refused') return 'gone';
+  return (await ask(address, '/readyz', times.readyMs)) === 200 ? 'ready' : 'unready';
+}
+
+/** The answer's status. */
+async function ask({ host, port }: Address, path: string, waitMs: number): Promise<number | 'late' | 'refused'> {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(waitMs) });
     await answer.arrayBuffer();
     return answer.status;
-  };
-  try {
-    await ask('/livez', silentMs);
   } catch (error) {
-    return (error as Error).name === 'TimeoutError' ? 'silent' : 'gone';
-  }
-  try {
-    return (await ask('/readyz', readyMs)) === 200 ? 'ready' : 'unready';
-  } catch {
-    return 'unready'; // it lives, and did not say yes
+    return (error as Error).name === 'TimeoutError' ? 'late' : 'refused';
   }
 }
 
