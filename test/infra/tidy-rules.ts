@@ -107,8 +107,18 @@ function inspect(path: string, text: string, find: Finding): string[] {
 }
 
 /** Port methods that wait, under the names that ports have, and how many arguments they take with the signal. */
-const PORT_CALL = /(?:^|\.)(?:table|store|clock)\.(get|put|update|query|getRange|list|delete|sleep)$/;
-const PORT_ARGUMENTS: Readonly<Record<string, number>> = { get: 2, put: 3, update: 3, query: 2, getRange: 4, list: 3, delete: 2, sleep: 2 };
+const PORT_CALL = /(?:^|\.)(?:table|store|clock|peers)\.(get|put|update|query|getRange|list|delete|sleep|send)$/;
+const PORT_ARGUMENTS: Readonly<Record<string, number>> = {
+  get: 2,
+  put: 3,
+  update: 3,
+  query: 2,
+  getRange: 4,
+  list: 3,
+  delete: 2,
+  sleep: 2,
+  send: 2,
+};
 /** `fetch`, and the AWS SDK's `client.send`: the signal is in the second argument. */
 const OUTSIDE_CALL = /(^|\.)fetch$|[cC]lient\.send$/;
 

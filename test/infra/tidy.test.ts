@@ -39,6 +39,8 @@ const PLANTED: readonly [rule: string, path: string, bad: string, good: string][
   ['fileName', 'src/model/string-helper_s.ts', '', ''],
   ['fileName', 'src/model/inde_x.ts', '', ''],
   ['everyWaitHasASignal', 'src/a.ts', 'await this.table.get(key);', 'await table.get(key, signal);'],
+  ['everyWaitHasASignal', 'src/a.ts', 'await deps.store.getRange(key, 0, 9);', 'await deps.store.getRange(key, 0, 9, signal);'],
+  ['everyWaitHasASignal', 'src/a.ts', 'await deps.peers?.send(request);', 'await deps.peers?.send(request, signal);'],
   ['everyWaitHasASignal', 'src/a.ts', 'await clock.sleep(5);', 'await clock.sleep(5, AbortSignal.any([a.signal]));'],
   ['everyWaitHasASignal', 'src/a.ts', 'await fetch(url);', 'await fetch(url, { signal });'],
   ['everyWaitHasASignal', 'src/a.ts', 'await client.send(command);', 'await client.send(command, { abortSignal });'],
