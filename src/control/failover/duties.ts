@@ -10,7 +10,7 @@ import type { Assigner } from '../assignment/assign.ts';
 import { countServed, type SegmentCounts } from '../assignment/segment-counts.ts';
 import type { BrokerDirectory } from '../brokers/directory.ts';
 import type { LeaderService } from '../control.ts';
-import type { Term } from '../leader/held-lease.ts';
+import type { Term } from '../leader/leadership.ts';
 import { type Gathered, gatherReports, type Reported } from './gather-reports.ts';
 import { createLeavers, type Leavers } from './leavers.ts';
 import { type MoveDeps, moveSegments } from './move-segments.ts';

@@ -2,7 +2,7 @@ import { type BrokerRecord, isDraining } from '../../model/broker.ts';
 import type { BrokerId } from '../../model/ids.ts';
 import { BROKERS_READ_MS } from '../../model/limits.ts';
 import type { BrokerDirectory } from '../brokers/directory.ts';
-import type { Term } from '../leader/held-lease.ts';
+import type { Term } from '../leader/leadership.ts';
 import { deleteBroker, leaveBroker, type Reason } from './leave-broker.ts';
 import type { MoveDeps } from './move-segments.ts';
 import type { BrokerWatch } from './watch-brokers.ts';

@@ -7,22 +7,21 @@ import type { Head } from '../../../src/model/head.ts';
 import type { BrokerId, TopicId } from '../../../src/model/ids.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
+import { inParallel } from '../../../src/state/in-parallel.ts';
 import { tiles } from '../../topology/tiles.ts';
 
 const { signal: forEver } = new AbortController();
-const ITEMS_MAX = 100_000;
+const ITEMS_MAX = 1_000;
+const READS_PARALLEL_MAX = 16;
 
 export type Lineage = { readonly topic: Topic; readonly heads: ReadonlyMap<string, Head> };
 
 export async function readLineage(table: MetadataTable, id: TopicId): Promise<Lineage> {
   const topic = decodeTopic((await table.get(topicKey(id), forEver)) ?? {});
-  const heads = new Map<string, Head>();
-  for (const item of await all(table, segmentsPartition(id))) {
-    const { segment } = decodeSegment(item);
-    const head = await table.get(headKey(id, segment), forEver);
-    if (head !== undefined) heads.set(segment, decodeHead(head));
-  }
-  return { topic, heads };
+  const segments = (await all(table, segmentsPartition(id))).map((item) => decodeSegment(item).segment);
+  const items = await inParallel(segments, READS_PARALLEL_MAX, (segment) => table.get(headKey(id, segment), forEver));
+  const heads = items.flatMap((item) => (item === undefined ? [] : [decodeHead(item)]));
+  return { topic, heads: new Map(heads.map((head) => [head.segment, head])) };
 }
 
 /** What must hold of a topic whose segments were only ever given to other brokers, and in which nothing is under way. */
