@@ -2,7 +2,15 @@ import type { BrokerDirectory } from '../control/brokers/directory.ts';
 import type { LeaderService } from '../control/control.ts';
 import type { BrokerAddress } from '../model/broker.ts';
 import type { BrokerId, SegmentId } from '../model/ids.ts';
-import { ASSIGN_ASK_MS_MIN, ASSIGN_ASKS_MAX, BROKERS_MAX, LEADER_ASK_MS_MAX, LEASE_MS, SUSPECT_MS_MIN } from '../model/limits.ts';
+import {
+  ASSIGN_ASK_MS_MIN,
+  ASSIGN_ASKS_MAX,
+  BROKERS_KNOWN_MS_MAX,
+  BROKERS_MAX,
+  LEADER_ASK_MS_MAX,
+  LEASE_MS,
+  SUSPECT_MS_MIN,
+} from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -38,6 +46,7 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
   const served = createServedSegments(deps);
   const assignSoon = createAssignSoon(deps, served.learn);
   const suspects = createSuspects(deps);
+  const lookSoon = createLookSoon(deps);
 
   function addressesOf(ids: readonly BrokerId[], signal: AbortSignal): Addresses | Promise<Addresses> {
     const known: BrokerAddress[] = [];
@@ -67,8 +76,22 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
     },
     send: (broker, forward, signal) => sendForward(peers, broker, forward, signal),
     suspect: suspects.note,
-    brokersOf: (topic, segment) =>
-      (served.known(topic, segment) ?? []).flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url })),
+    brokersOf(topic, segment) {
+      const ids = served.known(topic, segment) ?? [];
+      const known = ids.flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url }));
+      if (known.length < ids.length) lookSoon();
+      return known;
+    },
+  };
+}
+
+/** Reads where the brokers are in the background, for those that this one has nothing to ask of and yet should name. */
+function createLookSoon({ directory, clock, background }: RoutesDeps): () => void {
+  let lookedMs = -Infinity;
+  return () => {
+    if (clock.monotonicMs() - lookedMs < BROKERS_KNOWN_MS_MAX) return;
+    lookedMs = clock.monotonicMs();
+    background.run('brokers', LEADER_ASK_MS_MAX, async (signal) => void (await directory.list({ fresh: false }, signal)));
   };
 }
 

@@ -3,7 +3,7 @@ import { createRoutes } from '../../src/broker/create-routes.ts';
 import { headKey } from '../../src/format/item-key.ts';
 import type { Head } from '../../src/model/head.ts';
 import { type BrokerId, segmentId, type SegmentId, type TopicId } from '../../src/model/ids.ts';
-import { ASSIGN_ASK_MS_MIN, ASSIGN_ASKS_MAX, LEASE_MS, SUSPECT_MS_MIN } from '../../src/model/limits.ts';
+import { ASSIGN_ASK_MS_MIN, ASSIGN_ASKS_MAX, BROKERS_KNOWN_MS_MAX, LEASE_MS, SUSPECT_MS_MIN } from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { BrokerDirectory } from '../../src/control/brokers/directory.ts';
 import { createBrokerDirectory } from '../../src/control/brokers/directory.ts';
@@ -96,6 +96,19 @@ describe('a segment’s route', () => {
     const one = await open(['gone', C]);
     expect(await one.of()).toEqual([C]);
     expect(gone.asked.assign).toEqual([]);
+  });
+
+  test('names all who serve it, once it was seen that not all of them are known', async () => {
+    const { world, routes, topic, directory, of, broker } = await open([SELF, 'd']);
+    await putBroker(world.table, someBroker('d'));
+    expect(await of()).toEqual([]);
+    expect(routes.brokersOf(topic, SEGMENT).map(({ id }) => id)).toEqual([SELF]);
+    await world.run(broker.notes.idle());
+    expect(directory.known('d' as BrokerId)).toBeUndefined();
+    await world.run(world.clock.sleep(BROKERS_KNOWN_MS_MAX, world.signal));
+    routes.brokersOf(topic, SEGMENT);
+    await world.run(broker.notes.idle());
+    expect(routes.brokersOf(topic, SEGMENT).map(({ id }) => id)).toEqual([SELF, 'd']);
   });
 
   test('comes with the topic’s list where a change gave it, without a read', async () => {
