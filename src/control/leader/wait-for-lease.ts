@@ -83,7 +83,11 @@ async function settle(
   wait.claims = openClaims(wait.claims, watch);
   if (holding === undefined) return undefined;
   wait.claims = [];
-  return holdLease(deps.clock, holding);
+  const held = holdLease(deps.clock, holding);
+  if (held.isValid()) return held;
+  // It was frozen on the way, or the answer was: that term is over before it began.
+  deps.sight.ended(holding.holder);
+  return undefined;
 }
 
 function claimOver({ random, clock, self, leaseMs, expires }: WaitDeps, { lease }: LeaseWatch): Claim {

@@ -98,17 +98,17 @@ describe('F10: a frozen function thaws', () => {
     expect([acts, await readLeaseItem(arena.table)]).toEqual([0, before]);
   });
 
-  test('in the middle of its taking: the answer comes an hour late, and counts for nothing', async () => {
+  test('in the middle of its taking: the answer comes an hour late, and no term begins by it', async () => {
     const arena = createArena();
     const a = arena.contender('a', { ...asFunction, frozen: true });
-    const acts: boolean[] = [];
-    const led = a.leadership.leadOnce(async (term) => void acts.push(term.signal.aborted), signal);
+    const acts: (number | boolean)[] = [];
+    const led = a.leadership.leadOnce(async (term) => void acts.push(term.epoch, term.signal.aborted), signal);
     await arena.until(() => a.requests.get('put') === 1);
     a.process.stop();
     await arena.clock.advance(HOUR_MS);
     a.process.go();
     await arena.clock.run(led);
-    expect(acts).toEqual([true]);
+    expect(acts).toEqual([2, false]);
   });
 
   test('its term ends by itself, a margin before the item says so', async () => {
