@@ -156,6 +156,7 @@ describe('a broker dies', () => {
     const kept = [...lineage.heads.values()].filter((head) => head.state === 'open' && head.brokers.includes(b));
     expect(kept.length).toBeGreaterThan(0);
     expect(kept.length).toBeLessThan(200);
+    expect(leader.telemetry.total('kelp.moves.failed')).toBe(0);
     expect(await unlisted(world.table, [lineage], { brokers: [at.a, b, at.c], exact: true })).toEqual([]);
     expect(await world.record(b)).toBeDefined();
     expect(leader.telemetry.logs.map(({ message }) => message)).toContain('a broker that was taken for dead lives');

@@ -141,8 +141,13 @@ describe('somebody else was there', () => {
         return make();
       }),
     }));
+    const { counts } = at.deps;
+    await counts.read([a, c], at.world.signal);
+    const before = counts.of(a) + counts.of(c);
     expect(await at.world.run(moveSegments(at.deps, await moving(at), at.world.signal))).toBe(7);
     expect(others).toBe(0);
+    // Two were chosen for each that moved, of which `c` served all; what was chosen for the eighth is given back.
+    expect(counts.of(a) + counts.of(c) - before).toBe(2 * 7 - 7);
     expect(problemsOf(await readLineage(at.world.table, at.topic.id))).toEqual([]);
   });
 
@@ -195,13 +200,16 @@ test('nothing is begun once the signal has aborted', async () => {
   const at = await scene(2, (world) => ({
     table: interceptTable(world.table, async (call, make) => {
       calls.push(call);
-      const answer = await make();
-      // While the topic was read, its term has ended; this table would take the write all the same.
+      // While the topic is read, its term ends; this table would take the write all the same.
+      const answer = await make('detached');
       if (call.name === 'get topic') end.abort(new Error('its term is over'));
       return answer;
     }),
   }));
   const batch = await moving(at);
+  // Known already, so that nothing else finds the end.
+  await at.leader.deps.directory.list({ fresh: true }, at.world.signal);
+  await at.leader.deps.counts.read([a, c], at.world.signal);
   calls.length = 0;
   await expect(at.world.run(moveSegments(at.deps, batch, end.signal))).rejects.toThrow('its term is over');
   expect(putsOfTopic(calls)).toEqual([]);

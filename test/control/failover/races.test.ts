@@ -10,7 +10,7 @@ import { createFailoverWorld, type FailoverWorld, type Leading } from './world.t
 
 // F6, F8, F14: two leaders at once, each at its own pace, one of which may be paused for long at any call; and writers meanwhile.
 
-const SEEDS = 60;
+const SEEDS = 120;
 
 /** Each call waits before and after it takes effect, most of them little, some so long that everything else is over. */
 function paced(world: FailoverWorld, random: SeededRandom, pauseMs: number): MetadataTable {
