@@ -33,18 +33,23 @@ export type Crew = {
   failures(): string[];
   /** The longest wait for an answer. */
   longestMs(): number;
-  /** No new messages; resolves when everything has an outcome, the followers' reads with it. Rejects when anybody has failed. */
+  /**
+   * No new messages; resolves when everything has an outcome and each follower has all that is acknowledged. Rejects when
+   * anybody has failed, or is still behind after a while.
+   */
   finish(): Promise<{ readonly publishes: Publish[]; readonly reads: readonly Read[]; readonly met: Met }>;
 };
 
 const KEYS_A_SEGMENT = 6;
 const POLL_MS = 10;
+/** How long followers may take to catch up when nothing new comes. */
+const BEHIND_MS_MAX = 60_000;
 
 export async function startCrew(options: CrewOptions): Promise<Crew> {
   const agent = new Agent({ keepAlive: true });
   const segments = await listSegments({ ...options, agent });
   const ledger = createLedger();
-  const stop = new AbortController();
+  const [stop, stopReading] = [new AbortController(), new AbortController()];
   const { topic, token, url, timeoutMs, patienceMs, followers = 1, streams = 0 } = options;
   const met: Met = new Map();
   let longestMs = 0;
@@ -65,14 +70,20 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   for (let i = 0; i < options.keyed; i += 1) add(`keyed-${i}`, everywhere, writeWithIdempotencyKeys);
   for (let i = 0; i < options.plain; i += 1) add(`plain-${i}`, everywhere, writePlainly);
 
-  const follow = (name: string, read: typeof followTopic): Promise<Read> => read({ ...options, agent, name }, stop.signal);
+  const seenBy = new Map<string, Set<string>>();
+  const follow = (name: string, read: typeof followTopic): Promise<Read> => {
+    const seen = new Set<string>();
+    seenBy.set(name, seen);
+    return read({ ...options, agent, name, onSeen: ({ id }) => void seen.add(id) }, stopReading.signal);
+  };
   const readers = [
     ...Array.from({ length: followers }, (_, i) => follow(`follower-${i}`, followTopic)),
     ...Array.from({ length: streams }, (_, i) => follow(`stream-${i}`, streamTopic)),
   ];
-  const failed = Promise.all([...readers, ...writers]);
+  const written = Promise.all(writers);
+  const failed = Promise.all([...readers, written]);
   // Whoever waits for the crew sees the failure; until somebody does, it must not end the process.
-  failed.catch(() => stop.abort());
+  failed.catch(() => [stop, stopReading].forEach((end) => end.abort()));
   return {
     ledger,
     acked: (count) => ackedOf(ledger, count, failed),
@@ -84,6 +95,12 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
 
   async function finish(): ReturnType<Crew['finish']> {
     stop.abort();
+    try {
+      await Promise.race([written, failed]);
+      await caughtUp(ledger, seenBy, failed);
+    } finally {
+      stopReading.abort();
+    }
     await failed;
     agent.destroy();
     return { publishes: ledger.publishes(), reads: await Promise.all(readers), met };
@@ -98,6 +115,18 @@ function keysOf({ lo, hi }: Pick<SegmentInfo, 'lo' | 'hi'>): [string, ...string[
     if (partition >= lo && partition <= hi) keys.push(`key-${i}`);
   }
   return keys as [string, ...string[]];
+}
+
+/** Resolves once each reader has seen all that was acknowledged. */
+async function caughtUp(ledger: Ledger, seenBy: ReadonlyMap<string, ReadonlySet<string>>, failed: Promise<unknown>): Promise<void> {
+  const acked = ledger.publishes().filter(({ outcome }) => outcome === 'acked');
+  const endMs = performance.now() + BEHIND_MS_MAX;
+  for (const [reader, seen] of seenBy) {
+    for (let missing = acked; missing.length > 0; missing = missing.filter(({ id }) => !seen.has(id))) {
+      if (performance.now() > endMs) throw new Error(`${reader} lacks ${missing.length} messages, such as ${JSON.stringify(missing[0])}`);
+      await Promise.race([new Promise((resolve) => void setTimeout(resolve, POLL_MS)), failed]);
+    }
+  }
 }
 
 async function ackedOf(ledger: Ledger, count: number, failed: Promise<unknown>): Promise<void> {

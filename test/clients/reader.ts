@@ -13,6 +13,8 @@ export type ReaderOptions = {
   readonly agent: Agent;
   /** How long an answer may take, a wait at the tail included. */
   readonly answerMs?: number;
+  /** Told of each message that somebody who follows gets. */
+  readonly onSeen?: (message: Seen) => void;
 };
 /** Where this client asks next. `last` is what came of its request before, so that it can leave a broker that fails it. */
 export type ChooseUrl = (last: Reply | undefined, client: string) => string;
@@ -70,7 +72,9 @@ export async function followTopic(options: ReaderOptions, stop: AbortSignal): Pr
       continue;
     }
     const page = TopicPage.parse(okBody(reply));
-    messages.push(...page.messages.map((message) => seen(message, message.segment)));
+    const got = page.messages.map((message) => seen(message, message.segment));
+    messages.push(...got);
+    got.forEach((message) => options.onSeen?.(message));
     cursor = page.cursor;
   }
   return { reader: options.name ?? 'follower', complete: false, messages };

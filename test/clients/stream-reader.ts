@@ -5,8 +5,8 @@ import type { Reply } from './call.ts';
 import { type ReaderOptions, seenEvent } from './reader.ts';
 
 const PAUSE_MS = 50;
-/** A stream without an event for so long is opened anew: under load, its broker has stopped. */
-const SILENCE_MS = 4_000;
+/** A stream is promised a comment every 15 s, however long a page takes: its broker stands still. */
+const SILENCE_MS = 16_000;
 
 /** Follows the topic by server-sent events until it is told to stop; a stream that ends is opened anew behind its last event. */
 export async function streamTopic(options: ReaderOptions, stop: AbortSignal): Promise<Read> {
@@ -15,7 +15,9 @@ export async function streamTopic(options: ReaderOptions, stop: AbortSignal): Pr
   let last: Reply | undefined;
   while (!stop.aborted) {
     last = await stream({ ...options, last, position }, stop, (id, data) => {
-      messages.push(seenEvent(data));
+      const seen = seenEvent(data);
+      messages.push(seen);
+      options.onSeen?.(seen);
       position = id;
     });
     if (!stop.aborted) await sleep(PAUSE_MS);

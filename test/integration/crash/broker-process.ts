@@ -7,7 +7,8 @@ export type BrokerProcess = {
   pid(): number;
   /** Neither ended nor paused. */
   running(): boolean;
-  start(): Promise<void>;
+  /** With modules and variables that this life alone has. */
+  start(own?: Pick<ServeOptions, 'imports' | 'environment'>): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** SIGTERM. Resolves when it has ended. */
@@ -60,9 +61,10 @@ export async function createBrokerProcess({ environment = () => ({}), ...options
     url,
     pid: () => alive().pid,
     running: () => running !== undefined && !paused,
-    async start() {
+    async start(own = {}) {
       paused = false;
-      running = await runServe({ ...options, port, environment: environment(url) });
+      const imports = [...(options.imports ?? []), ...(own.imports ?? [])];
+      running = await runServe({ ...options, port, imports, environment: { ...environment(url), ...own.environment } });
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
