@@ -56,8 +56,7 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
       // The first one has nobody to probe.
       if (state.readMs === -Infinity) await read(deps, state, signal);
       const isTimeToRead = deps.clock.monotonicMs() - state.readMs >= readEveryMs(deps, state);
-      const probed = state.brokers.filter((broker) => isProbed(deps, state, broker, isTimeToRead));
-      await Promise.all(probed.map((broker) => probe(deps, state, broker, signal)));
+      await Promise.all(probed(deps, state, { fleets: isTimeToRead }).map((broker) => probe(deps, state, broker, signal)));
       const isUnsure = state.brokers.some((broker) => verdictOf(deps, state, broker.id) === 'unsure');
       if (isTimeToRead || isUnsure) await read(deps, state, signal);
     },
@@ -80,10 +79,10 @@ function readEveryMs({ self }: WatchDeps, { brokers }: State): number {
   return brokers.every((broker) => broker.id === self.id) ? LEADER_HEARTBEAT_MS : BROKERS_READ_MS;
 }
 
-/** A fleet's instances cost money while they answer: seldom, but for one that did not. */
-function isProbed({ self }: WatchDeps, { observations }: State, { id, kind }: BrokerRecord, isTimeToRead: boolean): boolean {
-  if (id === self.id) return false;
-  return kind === 'process' || isTimeToRead || (observations.get(id)?.failed ?? 0) > 0;
+/** A fleet's instances cost money while they answer: they are asked seldom, but for one that did not. */
+function probed({ self }: WatchDeps, { brokers, observations }: State, { fleets }: { readonly fleets: boolean }): BrokerRecord[] {
+  const hasFailed = (id: BrokerId): boolean => (observations.get(id)?.failed ?? 0) > 0;
+  return brokers.filter(({ id, kind }) => id !== self.id && (kind === 'process' || fleets || hasFailed(id)));
 }
 
 async function read(deps: WatchDeps, state: State, signal: AbortSignal): Promise<void> {
