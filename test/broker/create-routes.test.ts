@@ -3,7 +3,14 @@ import { createRoutes } from '../../src/broker/create-routes.ts';
 import { headKey } from '../../src/format/item-key.ts';
 import type { Head } from '../../src/model/head.ts';
 import { type BrokerId, segmentId, type SegmentId, type TopicId } from '../../src/model/ids.ts';
-import { ASSIGN_ASK_MS_MIN, ASSIGN_ASKS_MAX, BROKERS_KNOWN_MS_MAX, LEASE_MS, SUSPECT_MS_MIN } from '../../src/model/limits.ts';
+import {
+  ASSIGN_ASK_MS_MIN,
+  ASSIGN_ASKS_MAX,
+  BROKERS_KNOWN_MS_MAX,
+  LEASE_MS,
+  ROUTES_KNOWN_MAX,
+  SUSPECT_MS_MIN,
+} from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { BrokerDirectory } from '../../src/control/brokers/directory.ts';
 import { createBrokerDirectory } from '../../src/control/brokers/directory.ts';
@@ -229,10 +236,18 @@ describe('a suspect', () => {
 });
 
 test('what is remembered is bounded', async () => {
-  const { world, topic, routes } = await open([]);
-  const wide: Topic = { ...topic, open: [{ segment: SEGMENT, lo: 0, hi: 65_535, brokers: [B as BrokerId] }] };
-  for (let n = 0; n < 20_000; n += 1) {
-    const id = `t${n.toString(36).padStart(15, '0')}` as TopicId;
-    expect(routes.of({ ...wide, id }, SEGMENT, world.signal)).toHaveLength(1);
+  const { world, topic, routes } = await open([B]);
+  const listing = (id: TopicId, brokers: readonly string[]): Topic => ({
+    ...topic,
+    id,
+    open: [{ segment: SEGMENT, lo: 0, hi: 65_535, brokers: brokers as BrokerId[] }],
+  });
+  const of = async (asked: Topic): Promise<string[]> => (await routes.of(asked, SEGMENT, world.signal)).map(({ id }) => id);
+  expect(await of(listing(topic.id, [C]))).toEqual([C]);
+  expect(await of(topic)).toEqual([C]);
+  for (let n = 0; n < ROUTES_KNOWN_MAX; n += 1) {
+    void routes.of(listing(`t${n.toString(36).padStart(15, '0')}` as TopicId, [C]), SEGMENT, world.signal);
   }
+  // It is read anew, from where a test has put something else.
+  expect(await of(topic)).toEqual([B]);
 });

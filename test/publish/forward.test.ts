@@ -32,12 +32,15 @@ describe('what others serve', () => {
       .set(first, [])
       .set(second, [addressOf('third'), addressOf('other')])
       .set(third, [addressOf('third')]);
+    // The segments’ tails differ: an outcome in another’s place would show.
+    const before = SPREAD.map(([key, value]) => [key, `before ${value}`] as const);
+    await world.run(world.broker().publisher.publish(topic, publishOf(before), world.signal));
     const results = await world.run(here.publisher.publish(topic, publishOf(SPREAD), world.signal));
     expect(network.received.map(({ broker }) => broker).toSorted()).toEqual(['other', 'third']);
     // Each result stands where its message does.
     const where = new Map((await readTopicLog(world, topic.id)).flatMap((log) => log.messages.map((one) => [one.value, one] as const)));
     expect(brief(results)).toEqual(SPREAD.map(([, value]) => `${where.get(value)?.segment}:${where.get(value)?.offset}`));
-    expect(where.size).toBe(SPREAD.length);
+    expect(where.size).toBe(2 * SPREAD.length);
   });
 
   test('stays here if it must be alone: under a key, or with an expected tail', async () => {
