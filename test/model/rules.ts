@@ -1,9 +1,20 @@
 import { fateRules } from './rules/fate.ts';
+import { leaseRules } from './rules/lease.ts';
 import { lineRules } from './rules/lines.ts';
+import { moveRules } from './rules/moves.ts';
 import { readerRules } from './rules/readers.ts';
 import { requestRules } from './rules/requests.ts';
 import { spillRules } from './rules/spill.ts';
 import { topicRules } from './rules/topics.ts';
 
 /** Every rule that the model takes away, one at a time. */
-export const rules = [...spillRules, ...fateRules, ...lineRules, ...requestRules, ...topicRules, ...readerRules];
+export const rules = [
+  ...spillRules,
+  ...fateRules,
+  ...lineRules,
+  ...requestRules,
+  ...topicRules,
+  ...moveRules,
+  ...leaseRules,
+  ...readerRules,
+];

@@ -1,6 +1,8 @@
 import { commitSearches } from './searches/commit.ts';
 import { lineageSearches } from './searches/lineage.ts';
 import { linesSearches } from './searches/lines.ts';
+import { leaseSearches } from './searches/lease.ts';
+import { movesSearches } from './searches/moves.ts';
 import { requestsSearches } from './searches/requests.ts';
 import { topicsSearches } from './searches/topics.ts';
 import type { Search } from './searches/search.ts';
@@ -21,5 +23,7 @@ export const searches: readonly Search[] = [
   ...linesSearches,
   ...requestsSearches,
   ...topicsSearches,
+  ...movesSearches,
+  ...leaseSearches,
   ...lineageSearches,
 ];

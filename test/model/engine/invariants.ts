@@ -20,7 +20,8 @@ export function createInvariant(world: World): (state: State) => string | undefi
     let known = worlds.get(text);
     if (known === undefined) {
       const gathered = gather(readSegments(world, state, segments));
-      known = { places: gathered.places, fault: gathered.fault ?? checkScope(world, state, gathered.places) };
+      const fault = gathered.fault ?? checkServed(world, state) ?? checkScope(world, state, gathered.places);
+      known = { places: gathered.places, fault };
       worlds.set(text, known);
     }
     return known;
@@ -55,6 +56,21 @@ function readSegments(world: World, state: State, known: Map<string, StoredLog>)
     known.set(text, log);
     return log;
   });
+}
+
+/** Whoever looks for the segments of a broker that is gone must find all of them: the list of a broker is ahead of the heads. */
+function checkServed(world: World, state: State): string | undefined {
+  const there = state.items.flatMap((id, slot) => {
+    const key = world.shared.keyOfSlot(slot);
+    return id === 0 || key === undefined ? [] : [{ key, item: world.shared.itemOf(id) as Item }];
+  });
+  const served = new Set(there.flatMap(({ key }) => (key.pk.startsWith('a#') ? [`${key.pk.slice(2)} ${key.sk}`] : [])));
+  for (const { key, item } of there) {
+    if (key.sk !== 'head' || item['state'] === 'sealed') continue;
+    const unnoted = (item['brokers'] as readonly string[]).find((broker) => !served.has(`${broker} ${key.pk.slice(2)}`));
+    if (unnoted !== undefined) return `unserved: ${String(item['segment'])} names ${unnoted}, whose list doesn't have it`;
+  }
+  return undefined;
 }
 
 const contentsOf =

@@ -50,7 +50,7 @@ export type Local = {
   readonly pending: readonly Pending[];
 };
 
-type Call = { readonly request: Request; readonly settle: (answer: Answer) => void };
+export type Call = { readonly request: Request; readonly settle: (answer: Answer) => void };
 
 /**
  * Runs a phase from its beginning with the answers of its history, in their order, and tells what it waits for then. The
@@ -94,7 +94,7 @@ export function localText(local: Local): string | undefined {
 }
 
 /** Each call goes by the signal that the product gives it: what runs in the background has one of its own. */
-function recordingTable(calls: Call[]): MetadataTable {
+export function recordingTable(calls: Call[]): MetadataTable {
   const call = async (request: Request, signal: AbortSignal): Promise<Answer> => {
     signal.throwIfAborted();
     return new Promise((resolve) => calls.push({ request, settle: resolve }));

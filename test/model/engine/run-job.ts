@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Patch } from './patch-source.ts';
-import type { Report } from './search.ts';
+import type { Counts } from './search.ts';
 
 /** One search: which scope, how large, and what is taken away. Plain data, for it goes to another thread. */
 export type Job = {
@@ -15,7 +15,7 @@ export type Job = {
 };
 
 /** `trace`: the way to the fault, if there is one, a line a step. */
-export type Verdict = Omit<Report, 'found'> & {
+export type Verdict = Counts & {
   readonly fault: string | undefined;
   readonly trace: readonly string[];
   readonly locals: number;

@@ -81,6 +81,9 @@ export function checkWrite(key: Key, before: Item | undefined, after: Item | und
   if (String(after['g']) < String(before['g'])) return `guard-back: ${before['g']} → ${after['g']}`;
   if (String(after['f']) < String(before['f'])) return `floor-back: ${before['f']} → ${after['f']}`;
   if (before['state'] === 'sealed' && (after['state'] !== 'sealed' || after['tail'] !== before['tail'])) return `sealed-changed: ${key.pk}`;
+  const served = before['brokers'] as readonly string[];
+  if (served.length > 0 && served.join() !== (after['brokers'] as readonly string[]).join())
+    return `brokers-changed: ${key.pk} had ${served.join()}`;
   if (before['state'] === 'open' && after['state'] === 'pending') return `sealed-changed: ${key.pk} is pending again`;
   return undefined;
 }

@@ -2,10 +2,10 @@ import type { Item, Key, Path } from '../../../src/ports/metadata-table.ts';
 import type { Process } from './process.ts';
 import type { Found } from './search.ts';
 import type { Request } from './shared-table.ts';
-import type { State, World } from './world.ts';
+import type { State, Step, World } from './world.ts';
 
 /** A fault's shortest way, a line a step: who, what, and what came of it. */
-export function describeTrace(world: World, found: Found): string[] {
+export function describeTrace(world: World, found: Found<State, Step>): string[] {
   const lines = found.trace.map((step, index) => {
     const who = step.process === 'late' ? '(network)' : (world.scope.processes[step.process] as Process).name;
     const request = world.shared.request(step.request);
@@ -88,6 +88,7 @@ const TELLING = [
   'open',
   'changes',
   'nextSegment',
+  'brokers',
 ];
 
 function describeItem(item: Item): string {

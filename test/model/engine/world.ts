@@ -2,6 +2,7 @@ import type { Item, Key } from '../../../src/ports/metadata-table.ts';
 import { coded } from './intern.ts';
 import { createLocals } from './locals.ts';
 import type { Local, Pending, Process, ProcessState } from './process.ts';
+import type { Successor as SuccessorOf } from './search.ts';
 import { createSharedTable, type Items, NO_ITEM, type Request, withItem, type WriteCheck } from './shared-table.ts';
 
 /** Everything there is at one moment. Numbers stand for items, locals and requests. */
@@ -37,8 +38,7 @@ export type Scope = {
 };
 export type Content = { readonly message: string; readonly count: number };
 
-/** `fault`: what was wrong with the write itself. */
-export type Successor = { readonly state: State; readonly fault: string | undefined; readonly step: Step };
+type Successor = SuccessorOf<State, Step>;
 export type Step = { readonly process: number | 'late'; readonly request: number; readonly outcome: Outcome };
 export type Outcome =
   | 'answered'
@@ -185,7 +185,8 @@ export function createWorld(scope: Scope, check: WriteCheck) {
         abortsLeft: aborts,
       };
     },
-    /** Every state that is one step away. Undefined: some of it has to be learnt first (`locals.learn`), then ask again. */
+    textOf: stateText,
+    learn: locals.learn,
     successors(state: State): Successor[] | undefined {
       const found = successorsNow(state);
       return found.some((successor) => successor.state.locals.includes(UNKNOWN)) ? undefined : found;
@@ -217,8 +218,7 @@ function waysUnanswered(state: State, { applies, mayAbort }: { readonly applies:
 
 const SEPARATOR = String.fromCharCode(0xffff);
 
-/** Equal for equal states, and for them only. */
-export function stateText(state: State): string {
+function stateText(state: State): string {
   let text = '';
   for (const item of state.items) text += coded(item);
   text += SEPARATOR;

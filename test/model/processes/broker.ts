@@ -1,6 +1,7 @@
 import { decodeHead, encodeNewHead } from '../../../src/format/head-item.ts';
-import { headKey } from '../../../src/format/item-key.ts';
-import { type CommitId, minuteOf, type ObjectId, type SegmentId, segmentId, type TopicId } from '../../../src/model/ids.ts';
+import { headKey, servedKey } from '../../../src/format/item-key.ts';
+import { encodeServed } from '../../../src/format/served-item.ts';
+import { type BrokerId, type CommitId, minuteOf, type ObjectId, type SegmentId, segmentId, type TopicId } from '../../../src/model/ids.ts';
 import { LOAD_BUCKETS, PARTITIONS } from '../../../src/model/limits.ts';
 import type { ObjectRef } from '../../../src/model/head.ts';
 import { type SegmentRange, TENANT_DEFAULT, type Topic } from '../../../src/model/topic.ts';
@@ -40,20 +41,26 @@ export function brokerDeps(table: MetadataTable, { instance, nowMs }: BrokerCloc
 export const NEVER_ABORTED = new AbortController().signal;
 
 /** An open head without messages. */
-export function openHead(segment: SegmentId = SEGMENT, options: { readonly lo?: number; readonly hi?: number } = {}): Item {
+export function openHead(segment: SegmentId = SEGMENT, options: HeadOptions = {}): Item {
   return { ...newHead(segment, options), state: 'open' };
 }
 
-export function newHead(
-  segment: SegmentId,
-  {
-    lo = 0,
-    hi = PARTITIONS - 1,
-    predecessors = [],
-  }: { readonly lo?: number; readonly hi?: number; readonly predecessors?: readonly SegmentId[] } = {},
-): Item {
-  return encodeNewHead({ topic: TOPIC, tenant: TENANT_DEFAULT, range: { segment, lo, hi }, floor: '', predecessors });
+type HeadOptions = {
+  readonly lo?: number;
+  readonly hi?: number;
+  readonly predecessors?: readonly SegmentId[];
+  readonly brokers?: readonly BrokerId[];
+};
+
+export function newHead(segment: SegmentId, { lo = 0, hi = PARTITIONS - 1, predecessors = [], brokers = [] }: HeadOptions = {}): Item {
+  return encodeNewHead({ topic: TOPIC, tenant: TENANT_DEFAULT, range: { segment, lo, hi, brokers }, floor: '', predecessors });
 }
+
+/** That a broker serves a segment, as it is noted before the head says so. */
+export const servedItem = (broker: BrokerId, segment: SegmentId): readonly [Key, Item] => [
+  servedKey(broker, TOPIC, segment),
+  encodeServed({ topic: TOPIC, segment }),
+];
 
 /** The head after a commit of one message: entries that a scope begins with. */
 export function committed(head: Item, object: string, timeMs: number, lines: readonly LineChange[] = []): Item {

@@ -14,7 +14,7 @@ import { brokerDeps, NEVER_ABORTED, TOPIC } from './broker.ts';
 // Those who change topics. Each may stop between any two steps, and none is the only one.
 
 /** Each of these may be put out of its way by another one: then it ends, and whoever comes next goes on. */
-function changing(
+export function changing(
   name: string,
   work: (deps: TopologyDeps, table: MetadataTable) => Promise<ProcessState>,
   mayBegin?: Process['mayBegin'],
@@ -56,7 +56,7 @@ function failover(name: string, topic: Topic, ranges: readonly SegmentRange[]): 
     lo: Math.min(...ranges.map(({ lo }) => lo)),
     hi: Math.max(...ranges.map(({ hi }) => hi)),
   };
-  return { id: name, kind: 'create', parents: ranges.map(({ segment }) => segment), children: [child] };
+  return { id: name, kind: ranges.length > 1 ? 'merge' : 'failover', parents: ranges.map(({ segment }) => segment), children: [child] };
 }
 
 async function readTopic(deps: TopologyDeps): Promise<Topic> {

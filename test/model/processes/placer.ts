@@ -26,6 +26,8 @@ export type Request = BrokerClock & {
   readonly ranges?: readonly SegmentRange[];
   readonly matchTail?: number;
   readonly known?: readonly Item[];
+  /** Nothing that it asks fails: whoever else was stopped, its messages are stored. */
+  readonly mustStore?: boolean;
 };
 
 /** A broker that brings plain messages into segments, and after a seal to the successors. */
@@ -90,10 +92,12 @@ function answering(
 function answered(request: Request, results: readonly (Placed | KelpError)[]): ProcessState {
   const missing = request.messages.find((_, index) => results[index] === undefined);
   const known = request.messages.flatMap(({ message }, index) => resultOf(message, results[index]) ?? []);
-  return {
-    results: known,
-    ...(missing === undefined ? {} : { faults: [`no-result: ${missing.message} has neither a place nor an error`] }),
-  };
+  const kept = request.mustStore === true ? known.find(({ result }) => result !== 'acked') : undefined;
+  const faults = [
+    ...(missing === undefined ? [] : [`no-result: ${missing.message} has neither a place nor an error`]),
+    ...(kept === undefined ? [] : [`unwritable: ${kept.message} (${kept.code}) has nowhere to go`]),
+  ];
+  return { results: known, ...(faults.length === 0 ? {} : { faults }) };
 }
 
 function resultOf(message: string, result: Placed | KelpError | undefined): Result | undefined {

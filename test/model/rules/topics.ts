@@ -42,8 +42,8 @@ export const topicRules: readonly Rule[] = [
     patches: [
       {
         file: 'topology/apply-change.ts',
-        from: 'await inParallel(change.parents,',
-        to: 'await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));\n  await inParallel(change.parents,',
+        from: 'const sealed = await inParallel(change.parents,',
+        to: 'await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));\n  const sealed = await inParallel(change.parents,',
       },
     ],
     search: 'childOpens',

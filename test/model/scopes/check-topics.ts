@@ -25,8 +25,23 @@ function checkTopic(topic: Item, heads: readonly Item[]): string | undefined {
     (created ? checkTiles(open) : undefined) ??
     (created && changes.length === 0 ? firstOf(open, (range) => checkListed(range, heads)) : undefined) ??
     (topic['state'] === 'deleted' ? firstOf(heads, checkDead) : undefined) ??
-    firstOf(heads, (head) => checkSuccessors(head, heads))
+    firstOf(heads, (head) => checkSuccessors(head, heads)) ??
+    firstOf(changes, (change) => checkPending(change, heads))
   );
+}
+
+/** A pending change can go on to its end, and its children are as it says. */
+function checkPending(change: Item, heads: readonly Item[]): string | undefined {
+  const parents = change['parents'] as readonly Value[];
+  const other = heads.find(
+    (head) => parents.includes(head['segment'] as Value) && head['state'] === 'sealed' && head['change'] !== change['id'],
+  );
+  if (other !== undefined) return `stuck: ${String(other['segment'])} was sealed by another change than ${String(change['id'])}`;
+  return firstOf(change['children'] as unknown as readonly (Range & { readonly b?: readonly string[] })[], ({ s, b = [] }) => {
+    const head = heads.find((candidate) => candidate['segment'] === s);
+    if (head === undefined || (head['brokers'] as readonly string[]).join() === b.join()) return undefined;
+    return `assignment: ${s} has other brokers than its change says`;
+  });
 }
 
 function checkTiles(open: readonly Range[]): string | undefined {

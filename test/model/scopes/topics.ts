@@ -1,13 +1,14 @@
 import { nameKey, topicKey } from '../../../src/format/item-key.ts';
 import { encodeName } from '../../../src/format/name-item.ts';
 import { encodeTopic } from '../../../src/format/topic-item.ts';
-import { segmentId } from '../../../src/model/ids.ts';
+import { type BrokerId, segmentId } from '../../../src/model/ids.ts';
 import { PARTITIONS } from '../../../src/model/limits.ts';
 import { type SegmentRange, TENANT_DEFAULT, type Topic } from '../../../src/model/topic.ts';
 import type { Item, Key } from '../../../src/ports/metadata-table.ts';
 import type { Scope } from '../engine/world.ts';
 import { headItem, openHead, SEGMENT, topicItem, WHOLE } from '../processes/broker.ts';
 import { carrier, creator, deleter, leader } from '../processes/leader.ts';
+import { mover } from '../processes/mover.ts';
 import { learner } from '../processes/learner.ts';
 import { publisher } from '../processes/publisher.ts';
 import { checkTopics } from './check-topics.ts';
@@ -54,20 +55,20 @@ export function changes(size: Faults & { readonly carriers: number; readonly pub
 
 /**
  * A sender whose first message goes to a broker that has learnt of a child from the intent, and whose second one, after
- * the first was acked, to a broker that knows only the parents. One or two parents.
+ * the first was acked, to a broker that knows only the parents. One parent (a fail-over) or two (a merge).
  */
 export function childOpens(size: Faults & { readonly parents: number; readonly carriers: number }): Scope {
   const ranges = size.parents === 1 ? [WHOLE] : [LEFT, RIGHT];
+  const parents = ranges.map(({ segment }) => segment);
   const child = segmentId(ranges.length);
   // The parent that is sealed last holds the keys that must not be read after the child's.
   const last = ranges.at(-1) ?? WHOLE;
   return {
     items: [topicEntry(topicItem(ranges)), ...ranges.map((range) => headItem(openHead(range.segment, range), range.segment))],
     processes: [
-      leader(
-        'leader',
-        ranges.map(({ segment }) => segment),
-      ),
+      size.parents === 1
+        ? mover('leader', { segments: parents, from: 'b1' as BrokerId, to: ['b2' as BrokerId], kind: 'failover' })
+        : leader('leader', parents),
       ...Array.from({ length: size.carriers }, (_, index) => carrier(`carrier${index + 1}`)),
       learner({ name: 'sender', first: child, second: last.segment }),
     ],

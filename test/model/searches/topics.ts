@@ -19,16 +19,22 @@ export const topicsSearches: readonly Search[] = [
     rows: 'T3',
     file: 'topics',
     scope: 'childOpens',
-    small: { parents: 2, carriers: 0, unanswered: 1, late: 1 },
-    large: [{ parents: 2, carriers: 1, unanswered: 1, late: 1 }],
+    small: { parents: 2, carriers: 0, unanswered: 0, late: 1 },
+    large: [
+      { parents: 2, carriers: 0, unanswered: 1, late: 1 },
+      { parents: 2, carriers: 1, unanswered: 0, late: 1 },
+    ],
   },
   {
     name: 'deletion',
     rows: 'T4',
     file: 'topics',
     scope: 'deletion',
-    small: { carriers: 1, deleters: 1, unanswered: 0, late: 1 },
-    large: [{ carriers: 1, deleters: 1, unanswered: 1, late: 1 }],
+    small: { carriers: 0, deleters: 1, unanswered: 0, late: 1 },
+    large: [
+      { carriers: 0, deleters: 1, unanswered: 1, late: 1 },
+      { carriers: 1, deleters: 1, unanswered: 0, late: 1 },
+    ],
   },
   {
     name: 'creation',
