@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { KelpError } from '../../src/model/errors.ts';
+import { createRecordingTelemetry } from '../../src/adapters/memory/recording-telemetry.ts';
 import { FORWARD_SUSPECT_MS } from '../../src/model/limits.ts';
+import { createForwarding } from '../../src/publish/forward.ts';
 import type { PublishResult } from '../../src/publish/request.ts';
 import { readValues } from '../simulation/read-log.ts';
 import { createTestWorld } from '../simulation/test-broker.ts';
@@ -137,4 +139,26 @@ describe('a caller that stops waiting', () => {
     await world.run(Promise.all(busy));
     expect((await readValues(world, topic.id)).filter((value) => value.startsWith('v'))).toHaveLength(stored.length);
   });
+});
+
+test('forwards are counted by what became of them', async () => {
+  const world = createTestWorld();
+  const topic = await world.topic();
+  const telemetry = createRecordingTelemetry();
+  const { network, routes } = createPair(world);
+  // What none of them takes would be committed here.
+  const unused = (): never => {
+    throw new Error('nothing is committed here');
+  };
+  const { submit } = createForwarding({ groups: { submit: unused }, routes, clock: world.clock, telemetry });
+  const hold = { share: () => undefined, release: () => undefined };
+  const part = { segment: firstSegment(topic), batches: [], bytes: 0, count: 1, buckets: [], highestTimestampMs: 0 };
+  const outcomes: (string | undefined)[] = [];
+  for (const treatment of ['answer', 'refuse', 'cut'] as const) {
+    network.treat(OTHER, treatment);
+    // An empty part is no publish: the other one has taken nothing.
+    await world.run(submit({ topic, parts: [part], alone: false, hold }, world.signal)).catch(() => undefined);
+    outcomes.push(telemetry.counts.at(-1)?.attributes['outcome']);
+  }
+  expect(outcomes).toEqual(['busy', 'refused', 'indefinite']);
 });

@@ -22,7 +22,7 @@ export type TestRoutes = Routes & {
   readonly suspected: BrokerId[];
 };
 
-export function createTestRoutes(network: PeerNetwork): TestRoutes {
+function createTestRoutes(network: PeerNetwork): TestRoutes {
   const to: TestRoutes['to'] = new Map();
   const suspected: BrokerId[] = [];
   return {
