@@ -1,13 +1,6 @@
+import type { Aim } from './aim.ts';
+import { judgeFleet } from './fleet-aims.ts';
 import type { Row } from './row.ts';
-
-export type Aim = {
-  readonly kind: 'aim';
-  readonly case: string;
-  readonly aim: string;
-  /** What was measured, in the words of the aim. */
-  readonly figure: string;
-  readonly met: boolean;
-};
 
 const RATIOS_MIN = [
   { case: 'b', of: 'raw PUT', ratioMin: 0.75 },
@@ -33,7 +26,7 @@ export function judge(rows: readonly Row[]): Aim[] {
     const ratio = Math.max(...measured);
     return [{ kind: 'aim', case: name, aim: `at least ${ratioMin} of ${of}`, figure: ratio.toFixed(2), met: ratio >= ratioMin } as const];
   });
-  return [...ratios, ...judgeSingles(rows), ...judgeLatency(rows), ...judgeMemory(rows)];
+  return [...ratios, ...judgeSingles(rows), ...judgeLatency(rows), ...judgeMemory(rows), ...judgeFleet(rows)];
 }
 
 function judgeSingles(rows: readonly Row[]): Aim[] {

@@ -27,7 +27,8 @@ async function exchange(url: string, { method, headers, body }: Exchange): Promi
   return { answer, bytes };
 }
 
-async function post(url: string, load: Pick<PostLoad, 'token' | 'contentType'>, body: Uint8Array): Promise<number> {
+/** One attempt; fails unless it is taken. Answers the bytes sent. */
+export async function postOnce(url: string, load: Pick<PostLoad, 'token' | 'contentType'>, body: Uint8Array): Promise<number> {
   const headers = { authorization: `Bearer ${load.token}`, 'content-type': load.contentType, 'content-length': body.length };
   await exchange(url, { method: 'POST', headers, body });
   return body.length;
@@ -38,7 +39,7 @@ export function postLoad(load: PostLoad): Promise<LoadResult> {
   return runLoop(load, (n, client) => {
     const body = bodies[n % bodies.length];
     assert(body !== undefined, 'there is a body');
-    return post(`${load.targets[client % load.targets.length]}${load.keyed === true ? `?key=${n}` : ''}`, load, body);
+    return postOnce(`${load.targets[client % load.targets.length]}${load.keyed === true ? `?key=${n}` : ''}`, load, body);
   });
 }
 
@@ -91,7 +92,7 @@ export async function latencyLoad(load: LatencyLoad): Promise<LoadResult> {
   const random = randomBytes(load.bytes).toString('base64').slice(INDEX_DIGITS, load.bytes);
   const onDue = (n: number, dueMs: number): void => void due.set(n, dueMs);
   const result = await runLoop({ ...load, count, onDue }, (n) =>
-    post(`${load.targets[0]}?key=${n}`, load, Buffer.from(`${String(n).padStart(INDEX_DIGITS, '0')}${random}`)),
+    postOnce(`${load.targets[0]}?key=${n}`, load, Buffer.from(`${String(n).padStart(INDEX_DIGITS, '0')}${random}`)),
   );
   await Promise.race([allRead, new Promise((resolve) => setTimeout(resolve, LATENESS_MS_MAX))]);
   stream.destroy();

@@ -12,6 +12,8 @@ export type Loop = {
   readonly seconds?: number;
   readonly perSecond?: number;
   readonly count?: number;
+  /** Nothing new begins once it aborts. */
+  readonly until?: AbortSignal;
   /** Told when request `n` is due (on the clock of `performance`), before it is made. */
   readonly onDue?: (n: number, dueMs: number) => void;
 };
@@ -20,7 +22,7 @@ export type Work = (n: number, client: number) => Promise<number>;
 
 /** The counterpart of native/loop.go. */
 export async function runLoop(loop: Loop, work: Work): Promise<LoadResult> {
-  const { clients, seconds, perSecond = 0, count = Number.POSITIVE_INFINITY } = loop;
+  const { clients, seconds, perSecond = 0, count = Number.POSITIVE_INFINITY, until } = loop;
   const latencies: number[] = [];
   const errors: unknown[] = [];
   let next = 0;
@@ -31,7 +33,7 @@ export async function runLoop(loop: Loop, work: Work): Promise<LoadResult> {
 
   async function begin(n: number): Promise<number | undefined> {
     const dueMs = perSecond === 0 ? performance.now() : startMs + (n / perSecond) * 1_000;
-    if (dueMs >= endMs || n >= count) return undefined;
+    if (dueMs >= endMs || n >= count || until?.aborted === true) return undefined;
     const earlyMs = dueMs - performance.now();
     if (earlyMs > 0) await sleep(earlyMs);
     loop.onDue?.(n, dueMs);

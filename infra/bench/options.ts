@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { KelpError } from '../../src/model/errors.ts';
 
-export const CASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
+export const CASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] as const;
 export type CaseName = (typeof CASES)[number];
+/** Those that run on three brokers. */
+export const FLEET_CASES: readonly CaseName[] = ['h', 'i', 'j', 'k', 'l'];
 
 const SECONDS_DEFAULT = 6;
 const SECONDS_MAX = 600;
@@ -11,7 +13,7 @@ export const USAGE = `npm run bench -- [--only a,b] [--seconds N] [--out FILE]
 
 Measures Kelp beside the raw speed of its own SeaweedFS and table (infra/bench/README.md says what each case is).
 
-  --only CASES   some of ${CASES.join(',')} (all)
+  --only CASES   some of ${CASES.join(',')} (all); fleet: ${FLEET_CASES.join(',')}
   --seconds N    how long each load runs, 1 to ${SECONDS_MAX} (${SECONDS_DEFAULT})
   --out FILE     JSON lines go there; without it, to standard output before the table`;
 
@@ -41,7 +43,7 @@ function parseNames(args: readonly string[]): Names {
 
 /** In the order in which they run, whatever the order in which they were named. */
 function parseCases(text: string): CaseName[] {
-  const names = text.split(',');
+  const names = text.split(',').flatMap((name): readonly string[] => (name === 'fleet' ? FLEET_CASES : [name]));
   const unknown = names.find((name) => !(CASES as readonly string[]).includes(name));
   if (unknown === undefined) return CASES.filter((name) => names.includes(name));
   throw invalidOption(`--only takes cases of ${CASES.join(',')}, but not "${unknown}"`);

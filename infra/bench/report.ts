@@ -1,4 +1,4 @@
-import type { Aim } from './aims.ts';
+import type { Aim } from './aim.ts';
 import type { Row } from './row.ts';
 
 const MEGABYTE = 1_000_000;
@@ -26,6 +26,8 @@ const COLUMNS: readonly Column[] = [
   { heading: 'broker MB', cell: (row) => (row.brokerPeakBytes === undefined ? undefined : (row.brokerPeakBytes / MEGABYTE).toFixed(0)) },
   { heading: 'PUTs/1000', cell: (row) => (row.kind === 'kelp' ? row.putsPerThousand?.toFixed(2) : undefined) },
   { heading: 'table ops/1000', cell: (row) => (row.kind === 'kelp' ? row.tableOperationsPerThousand?.toFixed(2) : undefined) },
+  { heading: 'slowest ms', cell: ({ longestMs }) => longestMs?.toFixed(0) },
+  { heading: 'idle table ops/min', cell: (row) => row.idleTableOperationsPerMinute?.toFixed(0) },
   { heading: 'errors', cell: (row) => (row.errors === 0 ? undefined : String(row.errors)) },
 ];
 /** These are text; the others are figures, and line up at their right. */

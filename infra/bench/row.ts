@@ -1,4 +1,5 @@
 import type { LoadResult } from './load.ts';
+import { percentile } from './percentile.ts';
 
 /** Processor seconds by process; absent where the system doesn't tell. */
 export type CpuSeconds = { readonly load: number; readonly broker?: number; readonly table?: number; readonly weed?: number };
@@ -36,6 +37,10 @@ export type Row = {
   readonly brokerPeakBytes?: number;
   readonly putsPerThousand?: number;
   readonly tableOperationsPerThousand?: number;
+  /** The slowest of all requests. */
+  readonly longestMs?: number;
+  /** Of the broker that asked the table most often, while nobody asked anything of it. */
+  readonly idleTableOperationsPerMinute?: number;
 };
 
 export type RowNames = Pick<Row, 'kind' | 'case' | 'label' | 'client'>;
@@ -71,6 +76,32 @@ export function toRow({ names, result, payload, costs }: Measured): Row {
     ...(brokerPeakBytes === undefined ? {} : { brokerPeakBytes }),
     ...(operations === undefined ? {} : perThousand(operations, messages)),
   };
+}
+
+type OwnNames = Pick<Row, 'case' | 'label'>;
+
+/** Of how long something took each time: there is no load, and the slowest counts. */
+export function rowOfTimes(names: OwnNames, timesMs: readonly number[]): Row {
+  const seconds = timesMs.reduce((sum, ms) => sum + ms, 0) / 1_000;
+  const [p50Ms, longestMs] = [percentile(timesMs, 0.5), Math.max(...timesMs)];
+  const result = { requests: timesMs.length, errors: 0, bytes: 0, seconds, p50Ms, p99Ms: longestMs, cpuSeconds: 0 };
+  const payload = { messages: timesMs.length, bytes: 0 };
+  return { ...toRow({ names: { kind: 'kelp', client: 'lean', ...names }, result, payload, costs: { cpuSeconds: {} } }), longestMs };
+}
+
+/** Of brokers that nobody asked anything: operations on the table a minute, of each. */
+export function rowOfIdle(
+  names: OwnNames,
+  { perMinute, seconds }: { readonly perMinute: readonly number[]; readonly seconds: number },
+): Row {
+  const result = { requests: 0, errors: 0, bytes: 0, seconds, p50Ms: 0, p99Ms: 0, cpuSeconds: 0 };
+  const row = toRow({
+    names: { kind: 'kelp', client: 'lean', ...names },
+    result,
+    payload: { messages: 0, bytes: 0 },
+    costs: { cpuSeconds: {} },
+  });
+  return { ...row, idleTableOperationsPerMinute: Math.max(...perMinute) };
 }
 
 /** The row with how it stands to the mean of what was measured before and after it. */

@@ -1,4 +1,7 @@
 import type { Bench } from './measure.ts';
+import { measureFailover, measureLeader } from './failover-cases.ts';
+import { measureForward, measureIdle, measureRollingRestart } from './fleet-cases.ts';
+import { type BenchFleet, startBenchFleet } from './fleet-stack.ts';
 import type { CaseName } from './options.ts';
 import { measureLatency } from './latency-case.ts';
 import { postLoad, publishBatches, publishFlights, publishJson, publishSingles, publishToSegments } from './publish-cases.ts';
@@ -15,6 +18,9 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
   const best = cases.some((name) => BESIDE_BEST.includes(name)) ? await findBest(bench) : undefined;
   if (best !== undefined) await measureLean(bench, best);
   let written: Topic | undefined;
+  let started: Promise<BenchFleet> | undefined;
+  const onFleet = async (run: (bench: Bench, fleet: BenchFleet) => Promise<void>): Promise<void> =>
+    run(bench, await (started ??= startBenchFleet(bench)));
   const run: Record<CaseName, (shapes: Best) => Promise<void>> = {
     a: ({ put }) => publishJson(bench, put),
     b: async ({ put }) => void (written = await publishBatches(bench, put)),
@@ -23,6 +29,11 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
     e: async ({ get }) => readCatchUp(bench, written ?? (await write(bench)), get),
     f: () => publishToSegments(bench),
     g: ({ put }) => publishFlights(bench, put),
+    h: () => onFleet(measureForward),
+    i: () => onFleet(measureFailover),
+    j: () => onFleet(measureLeader),
+    k: () => onFleet(measureRollingRestart),
+    l: () => onFleet(measureIdle),
   };
   const unused = { bytes: 0, clients: 0 };
   for (const name of cases) await run[name](best ?? { put: unused, get: unused });

@@ -5,7 +5,7 @@ import { readConfiguration } from '../../src/cli/configuration.ts';
 import { startBroker } from '../local/broker.ts';
 import { checkSpace } from '../local/data-folder.ts';
 import { takePorts } from '../local/ports.ts';
-import { type Child, createChildren } from '../local/processes.ts';
+import { type Child, type Children, createChildren } from '../local/processes.ts';
 import { SEAWEEDFS_PORTS, startSeaweedFs } from '../local/seaweedfs.ts';
 import { startTable } from '../local/table.ts';
 import { CACHE_DIR, findWeed } from '../local/tools.ts';
@@ -24,6 +24,8 @@ export type BenchStack = {
   readonly url: string;
   readonly token: string;
   readonly children: { readonly broker: Child; readonly table: Child; readonly weed: Child };
+  /** Where more processes are started, which `stop` ends as well. */
+  readonly all: Children;
   stop(): Promise<void>;
 };
 
@@ -60,6 +62,7 @@ export async function startBenchStack({ dir, say, signal }: BenchStackOptions): 
       url: broker.url,
       token: environment.KELP_ROOT_TOKEN,
       children: { broker: broker.child, table: table.child, weed: store.child },
+      all: children,
       stop,
     };
   } catch (error) {
