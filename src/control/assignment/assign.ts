@@ -27,8 +27,8 @@ export type Assigner = {
 export type AssignerDeps = TopologyDeps & {
   readonly directory: BrokerDirectory;
   readonly counts: SegmentCounts;
-  /** Whether it may be given anything: the leader may take it for dead, though it is registered still. */
-  readonly isUsable?: (broker: BrokerId) => boolean;
+  /** Whether it may be given anything: the leader may take it for dead, or may not reach it, though it is registered. */
+  readonly isUsable?: (broker: BrokerRecord, signal: AbortSignal) => Promise<boolean>;
 };
 
 export function createAssigner(deps: AssignerDeps): Assigner {
@@ -72,7 +72,9 @@ async function candidates(
   signal: AbortSignal,
 ): Promise<readonly BrokerRecord[]> {
   const all = await deps.directory.list({ fresh }, signal);
-  return all.filter((broker) => !isDraining(broker) && !without.has(broker.id) && deps.isUsable?.(broker.id) !== false);
+  const asked = all.filter((broker) => !isDraining(broker) && !without.has(broker.id));
+  const usable = await Promise.all(asked.map((broker) => deps.isUsable?.(broker, signal) ?? true));
+  return asked.filter((_, index) => usable[index]);
 }
 
 /** Answers what the head says afterwards: these brokers, or those that somebody else saved first. */

@@ -18,6 +18,8 @@ export type Observation = {
   readonly sinceMs: number;
   /** From then to the sending of the last read that still showed it: without reads, nothing stands still. */
   readonly stillMs: number;
+  /** Whether this life of it has ever answered a probe. */
+  readonly answered: boolean;
   /** Probes in a row that failed in whatever way, and that were refused, up to the last one. */
   readonly failed: number;
   readonly refused: number;
@@ -34,12 +36,13 @@ export function afterRead(
   const same = before !== undefined && before.version === version && before.instance === instance;
   if (same) return { ...before, kind, stillMs: Math.max(before.stillMs, read.sentMs - before.sinceMs) };
   const { failed, refused, reported } = before ?? { failed: 0, refused: 0, reported: false };
-  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, failed, refused, reported };
+  const answered = before?.instance === instance && before.answered;
+  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, answered, failed, refused, reported };
 }
 
 /** `reported`: the probe was made because of a report. An answer forgives what was before. */
 export function afterProbe(before: Observation, probe: Probe, { reported }: { readonly reported: boolean }): Observation {
-  if (probe === 'answered') return { ...before, failed: 0, refused: 0, reported: false };
+  if (probe === 'answered') return { ...before, answered: true, failed: 0, refused: 0, reported: false };
   return {
     ...before,
     failed: before.failed + 1,

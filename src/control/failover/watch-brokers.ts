@@ -19,6 +19,8 @@ export type BrokerWatch = {
   /** Somebody could not reach it: probed now, but once in BROKER_PROBE_MS; all who report it meanwhile share the answer. */
   report(broker: BrokerRecord, signal: AbortSignal): Promise<Verdict>;
   verdict(broker: BrokerId): Verdict;
+  /** Whether it has ever answered, and is not dead; asked now if it was not yet. Whoever registers a wrong address gets nothing. */
+  isUsable(broker: BrokerRecord, signal: AbortSignal): Promise<boolean>;
   /** What was seen of its item; undefined: nothing yet. */
   observed(broker: BrokerId): Observation | undefined;
   /** As read last, and as learnt since. */
@@ -61,7 +63,8 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
       if (isTimeToRead || isUnsure) await read(deps, state, signal);
     },
     read: (signal) => read(deps, state, signal),
-    report: (broker, signal) => orAbort(probeOnce(deps, state, broker), signal),
+    report: (broker, signal) => orAbort(probeOnce(deps, state, { broker, reported: true }), signal),
+    isUsable: (broker, signal) => orAbort(isUsable(deps, state, broker), signal),
     verdict: (broker) => verdictOf(deps, state, broker),
     observed: (broker) => state.observations.get(broker),
     brokers: () => state.brokers.flatMap((broker) => deps.directory.known(broker.id) ?? []),
@@ -116,13 +119,22 @@ function unseen({ clock }: WatchDeps, broker: BrokerRecord): Observation {
   return afterRead(undefined, broker, { sentMs: nowMs, answeredMs: nowMs });
 }
 
-function probeOnce(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<Verdict> {
+async function isUsable(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<boolean> {
+  if (broker.id === deps.self.id) return true;
+  const hasAnswered = (): boolean => state.observations.get(broker.id)?.answered === true;
+  if (!hasAnswered()) await probeOnce(deps, state, { broker, reported: false });
+  return hasAnswered() && verdictOf(deps, state, broker.id) !== 'dead';
+}
+
+type Asking = { readonly broker: BrokerRecord; readonly reported: boolean };
+
+function probeOnce(deps: WatchDeps, state: State, { broker, reported }: Asking): Promise<Verdict> {
   const nowMs = deps.clock.monotonicMs();
   const last = state.reports.get(broker.id);
   if (last !== undefined && nowMs - last.atMs < BROKER_PROBE_MS) return last.verdict;
   const ask = async (): Promise<Verdict> => {
     // Nobody's own signal: a caller who leaves must not take the answer away from the others. The probe has a bound.
-    await probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS), true);
+    await probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS), reported);
     return verdictOf(deps, state, broker.id);
   };
   const verdict = ask();

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createAssigner } from '../../../src/control/assignment/assign.ts';
+import { type AssignerDeps, createAssigner } from '../../../src/control/assignment/assign.ts';
 import { countServed, createSegmentCounts } from '../../../src/control/assignment/segment-counts.ts';
 import { createBrokerDirectory } from '../../../src/control/brokers/directory.ts';
 import { servedPartition } from '../../../src/format/item-key.ts';
 import { decodeServed } from '../../../src/format/served-item.ts';
-import type { BrokerId, SegmentId } from '../../../src/model/ids.ts';
-import { segmentId } from '../../../src/model/ids.ts';
+import { segmentId, type SegmentId } from '../../../src/model/ids.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { createHeads } from '../../../src/state/heads.ts';
@@ -15,7 +14,7 @@ import { createTestWorld, type TestWorld } from '../../simulation/test-broker.ts
 import { createKiller, faultyTable } from '../../simulation/world-faults.ts';
 import { brokerId, putBroker, someBroker } from '../some-broker.ts';
 
-type LeaderOptions = { readonly table?: MetadataTable; readonly isUsable?: (broker: BrokerId) => boolean };
+type LeaderOptions = { readonly table?: MetadataTable; readonly isUsable?: AssignerDeps['isUsable'] };
 
 /** A leader that knows nothing yet. */
 function leaderIn(world: TestWorld, { table = world.table, isUsable }: LeaderOptions = {}) {
@@ -64,7 +63,7 @@ describe('an assignment', () => {
   test('is of fewer where fewer are there, never of one that drains or is taken for dead', async () => {
     const { world, topic } = await worldOf(['a', 'dead'], 2);
     await putBroker(world.table, someBroker('draining', { drainPerSecond: 1 }));
-    const leader = leaderIn(world, { isUsable: (id) => id !== 'dead' });
+    const leader = leaderIn(world, { isUsable: async ({ id }) => id !== 'dead' });
     expect(await assignAt(world, leader, topic)).toEqual(['a']);
     expect(await world.run(leader.assigner.choose(3, new Set([brokerId('dead')]), world.signal))).toEqual(['a']);
     const nobody = world.run(leader.assigner.choose(2, new Set([brokerId('a')]), world.signal));

@@ -3,7 +3,7 @@ import { brokerKey, headKey, servedKey, topicKey } from '../../../src/format/ite
 import { decodeBroker } from '../../../src/format/broker-item.ts';
 import { decodeTopic } from '../../../src/format/topic-item.ts';
 import { createRecordingTelemetry, type RecordingTelemetry } from '../../../src/adapters/memory/recording-telemetry.ts';
-import { createAssigner } from '../../../src/control/assignment/assign.ts';
+import { type AssignerDeps, createAssigner } from '../../../src/control/assignment/assign.ts';
 import { createSegmentCounts } from '../../../src/control/assignment/segment-counts.ts';
 import { createBrokerDirectory } from '../../../src/control/brokers/directory.ts';
 import { createDuties, type Duties, type DutiesDeps } from '../../../src/control/failover/duties.ts';
@@ -44,7 +44,7 @@ export function createTestLeader({ table, clock, random, peers, self }: LeaderOp
   const heads = createHeads(table);
   const directory = createBrokerDirectory({ table, clock });
   const counts = createSegmentCounts({ table });
-  const isUsable = (broker: BrokerId): boolean => !duties.isDead(broker);
+  const isUsable: AssignerDeps['isUsable'] = (broker, own) => duties.isUsable(broker, own);
   const assigner = createAssigner({ table, heads, clock, random, directory, counts, isUsable });
   const address = { id: self, url: `http://${self}:80` };
   const withPeers = peers === undefined ? {} : { peers };
