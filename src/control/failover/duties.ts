@@ -151,6 +151,8 @@ async function drain(
 ): Promise<{ readonly segments: number }> {
   const isDead = (one: BrokerId): boolean => watch.verdict(one) === 'dead';
   leavers.drains(await requestDrain({ ...deps, isDead }, broker, perSecond, signal));
+  // It may have registered since the last look, and those that could take its segments, too.
+  await watch.read(signal);
   const segments = await countServed(deps.table, broker, signal);
   if (term !== undefined) leavers.start(term);
   return { segments };
