@@ -23,7 +23,6 @@ type Outcomes = readonly PartOutcome[];
 /** What goes together, and to whom; nobody: it is committed here. */
 type Trip = { readonly submission: Submission; readonly brokers: Brokers };
 
-const HERE: Brokers = [];
 /** Made once: an abort without a reason makes an error with a stack. */
 const ANSWERED = new Error('it was answered');
 /** What framing adds, roughly. */
@@ -37,69 +36,27 @@ const HEAD_BYTES_MAX = 262_144;
  */
 export function createForwarding(deps: ForwardDeps): GroupCommit {
   const context: Context = { ...deps, turns: createLineTurns() };
-  const { groups, routes } = deps;
   return {
     submit(submission, signal) {
-      if (submission.alone) return groups.submit(submission, signal);
-      const { topic, parts } = submission;
-      for (const [at, part] of parts.entries()) {
-        const brokers = routes.of(topic, part.segment, signal);
-        if (brokers instanceof Promise || brokers.length > 0) return distribute(context, submission, { at, brokers }, signal);
-      }
-      return inTurn(context, { submission, place: 'here' }, () => groups.submit(submission, signal), signal);
+      const place = placeOf(context, submission, signal);
+      const work = (): Promise<Outcomes> =>
+        place === 'here' ? deps.groups.submit(submission, signal) : distribute(context, submission, signal);
+      return inTurn(context, { submission, place }, work, signal);
     },
   };
 }
 
-/** `found`: the brokers of the first part that may go elsewhere. */
-async function distribute(
-  context: Context,
-  submission: Submission,
-  found: { readonly at: number; readonly brokers: Brokers | Promise<Brokers> },
-  signal: AbortSignal,
-): Promise<Outcomes> {
-  const { topic, parts } = submission;
-  const brokers = await Promise.all(
-    parts.map(async (part, index) => {
-      if (index < found.at) return HERE;
-      return index === found.at ? found.brokers : context.routes.of(topic, part.segment, signal);
-    }),
-  );
-  signal.throwIfAborted();
-  const trips = [...Map.groupBy(parts.keys(), (index) => brokers[index]?.[0]?.id)].map(([, indexes]) => ({
-    indexes,
-    trip: {
-      submission: { ...submission, parts: indexes.flatMap((index) => parts[index] ?? []) },
-      brokers: brokers[indexes[0] ?? 0] ?? HERE,
-    },
-  }));
-  const settled = await Promise.allSettled(trips.map(({ trip }) => travel(context, trip, signal)));
-  const begun = settled.some(({ status }) => status === 'fulfilled');
-  const outcomes: PartOutcome[] = [];
-  for (const [at, { indexes }] of trips.entries()) {
-    const one = settled[at];
-    if (one?.status === 'rejected' && !begun) throw one.reason;
-    for (const [i, index] of indexes.entries()) outcomes[index] = (one?.status === 'fulfilled' && one.value[i]) || notBegun(one);
+/** Away is also what has to be asked for: nothing of its line may overtake it meanwhile. */
+function placeOf({ routes }: Context, { topic, parts, alone }: Submission, signal: AbortSignal): Place {
+  if (alone) return 'here';
+  for (const part of parts) {
+    const brokers = routes.of(topic, part.segment, signal);
+    // It is asked for again when its turn has come, and fails then.
+    if (brokers instanceof Promise) brokers.catch(() => undefined);
+    if (brokers instanceof Promise || brokers.length > 0) return 'away';
   }
-  return outcomes;
+  return 'here';
 }
-
-/** Of a part that was surely not sent, beside others that were. */
-function notBegun(settled: PromiseSettledResult<Outcomes> | undefined): PartOutcome {
-  const cause: unknown = settled?.status === 'rejected' ? settled.reason : undefined;
-  return { outcome: 'failed', error: new KelpError('unavailable', 'unavailable', 'the time ended before it was sent', { cause }) };
-}
-
-function travel(context: Context, trip: Trip, signal: AbortSignal): Promise<Outcomes> {
-  const { submission, brokers } = trip;
-  if (brokers.length === 0 || isTooLarge(submission)) {
-    return inTurn(context, { submission, place: 'here' }, () => context.groups.submit(submission, signal), signal);
-  }
-  return inTurn(context, { submission, place: 'away' }, () => forward(context, trip, signal), signal);
-}
-
-const isTooLarge = ({ parts }: Submission): boolean =>
-  parts.reduce((sum, part) => sum + part.bytes, HEAD_BYTES_MAX) > PEER_REQUEST_BYTES_MAX;
 
 /** A producer's batches wait for those before them; nothing else waits. */
 function inTurn(
@@ -121,6 +78,40 @@ function inTurn(
   const turn = turns.take(name, place, signal);
   return turn === undefined ? begin() : turn.then(begin);
 }
+
+async function distribute(context: Context, submission: Submission, signal: AbortSignal): Promise<Outcomes> {
+  const { topic, parts } = submission;
+  const brokers = await Promise.all(parts.map(async (part) => context.routes.of(topic, part.segment, signal)));
+  signal.throwIfAborted();
+  const trips = [...Map.groupBy(parts.keys(), (index) => brokers[index]?.[0]?.id)].map(([, indexes]) => ({
+    indexes,
+    trip: { submission: { ...submission, parts: indexes.flatMap((index) => parts[index] ?? []) }, brokers: brokers[indexes[0] ?? 0] ?? [] },
+  }));
+  const settled = await Promise.allSettled(trips.map(({ trip }) => travel(context, trip, signal)));
+  const begun = settled.some(({ status }) => status === 'fulfilled');
+  const outcomes: PartOutcome[] = [];
+  for (const [at, { indexes }] of trips.entries()) {
+    const one = settled[at];
+    if (one?.status === 'rejected' && !begun) throw one.reason;
+    for (const [i, index] of indexes.entries()) outcomes[index] = (one?.status === 'fulfilled' && one.value[i]) || notBegun(one);
+  }
+  return outcomes;
+}
+
+/** Of a part that was surely not sent, beside others that were. */
+function notBegun(settled: PromiseSettledResult<Outcomes> | undefined): PartOutcome {
+  const cause: unknown = settled?.status === 'rejected' ? settled.reason : undefined;
+  return { outcome: 'failed', error: new KelpError('unavailable', 'unavailable', 'the time ended before it was sent', { cause }) };
+}
+
+function travel(context: Context, trip: Trip, signal: AbortSignal): Promise<Outcomes> {
+  const { submission, brokers } = trip;
+  if (brokers.length === 0 || isTooLarge(submission)) return context.groups.submit(submission, signal);
+  return forward(context, trip, signal);
+}
+
+const isTooLarge = ({ parts }: Submission): boolean =>
+  parts.reduce((sum, part) => sum + part.bytes, HEAD_BYTES_MAX) > PEER_REQUEST_BYTES_MAX;
 
 async function forward(context: Context, trip: Trip, signal: AbortSignal): Promise<Outcomes> {
   for (const broker of trip.brokers) {

@@ -52,6 +52,40 @@ describe('a broker that takes its time', () => {
     expect(values).toHaveLength(4);
   });
 
+  test('keeps a line in order while it is asked who serves the segment', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const segment = firstSegment(topic);
+    const { network, routes } = createPair(world);
+    const answers = [world.clock.sleep(200, world.signal).then(() => [addressOf('other')])];
+    const here = world.broker({ routes: { ...routes, of: () => answers[0] ?? [] } });
+    const send = (sequence: number) => here.publisher.publish(topic, produced([String(sequence)], { segment, sequence }), world.signal);
+    const first = send(0);
+    await world.clock.advance(10);
+    // From now on it is known, and here.
+    const asked = answers.splice(0);
+    const second = send(1);
+    await world.clock.advance(100);
+    expect(network.received).toEqual([]);
+    const results = await world.run(Promise.all([first, second, ...asked]));
+    expect(results.slice(0, 2)).toMatchObject([[{ offset: 0 }], [{ offset: 1 }]]);
+  });
+
+  test('is not asked in vain: a route that can’t be read fails the publish, and nothing else', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const segment = firstSegment(topic);
+    const { routes } = createPair(world);
+    const unreadable = new KelpError('unavailable', 'unavailable', 'the table does not answer');
+    const here = world.broker({
+      routes: { ...routes, of: () => world.clock.sleep(10, world.signal).then(() => Promise.reject(unreadable)) },
+    });
+    const sent = [0, 1].map((sequence) => here.publisher.publish(topic, produced(['x'], { segment, sequence }), world.signal));
+    const results = await world.run(Promise.allSettled(sent));
+    expect(results).toMatchObject([{ reason: unreadable }, { reason: unreadable }]);
+    expect(await readValues(world, topic.id)).toEqual([]);
+  });
+
   test('keeps a line in order when its segment changes hands meanwhile, to and fro', async () => {
     const world = createTestWorld();
     const topic = await world.topic();
