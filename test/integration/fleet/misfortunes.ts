@@ -39,8 +39,11 @@ export async function befall(fleet: Fleet, [kind, broker]: readonly [Misfortune,
   }
   if (kind === 'drain') {
     const [other] = fleet.others(broker);
+    const ids = async (): Promise<string[]> => (await brokersOf(other.url)).map(({ id }) => id);
+    // It may have been taken for dead a moment ago, and comes back.
+    await expect.poll(ids, GONE).toContain(broker.id);
     await expectStatus(drain(other.url, broker.id), 202);
-    await expect.poll(async () => (await brokersOf(other.url)).map(({ id }) => id), GONE).not.toContain(broker.id);
+    await expect.poll(ids, GONE).not.toContain(broker.id);
     await broker.kill();
     await broker.start();
   }
