@@ -3,7 +3,7 @@ import type { SegmentId } from '../../src/model/ids.ts';
 import type { BatchSlice } from '../../src/consume/page.ts';
 import type { SegmentRange } from '../../src/model/topic.ts';
 import type { Seen } from '../checkers/history.ts';
-import type { Life } from './fleet.ts';
+import type { Life } from './life.ts';
 import { ask, type Client, think } from './log-writers.ts';
 
 const WAIT_MS_MAX = 1_000;

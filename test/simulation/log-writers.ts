@@ -2,10 +2,11 @@ import { KelpError } from '../../src/model/errors.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import { partitionOf } from '../../src/model/partition.ts';
 import type { Range, SegmentRange, Topic } from '../../src/model/topic.ts';
-import type { Placed, PublishRequest } from '../../src/publish/request.ts';
+import type { Placed, PublishRequest, PublishResult } from '../../src/publish/request.ts';
 import type { Address, Outcome } from '../checkers/history.ts';
 import { keyed, publishOf } from '../publish/requests.ts';
-import type { Fleet, Life } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import type { Life } from './life.ts';
 import type { Recorder } from './recorder.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { TestWorld } from './test-broker.ts';
@@ -26,6 +27,8 @@ export type Client = { readonly name: string; readonly run: Run; readonly random
 const THINK_MS_MAX = 300;
 const TIMEOUT_MS_MIN = 200;
 const TIMEOUT_MS_SPREAD = 6_000;
+/** Nothing fails any more, and nobody waits for longer. */
+const CALM_MS_MAX = 1_000;
 /** Tries of a request before its client gives up, and after all faults have ended. */
 const TRIES_MAX = 6;
 /** Of one client. */
@@ -37,21 +40,35 @@ export type Answer = { readonly outcome: Outcome; readonly address?: Address; re
 export const think = ({ run, random }: Client): Promise<void> => run.world.clock.sleep(random.integer(THINK_MS_MAX), run.world.signal);
 
 /** Answers `undefined` where the broker died, or didn't answer in time. */
-export async function ask<T>({ run, random }: Client, call: (life: Life, signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+export async function ask<T>(
+  { run, random }: Client,
+  call: (life: Life, signal: AbortSignal) => Promise<T>,
+  timeoutMs = TIMEOUT_MS_MIN + random.integer(TIMEOUT_MS_SPREAD),
+): Promise<T | undefined> {
   const life = run.fleet.any();
-  const signal = run.world.clock.deadline(TIMEOUT_MS_MIN + random.integer(TIMEOUT_MS_SPREAD));
-  const answer = await Promise.race([call(life, signal), life.died]);
+  const signal = run.world.clock.deadline(timeoutMs);
+  // Whoever asks a broker that stands still is heard later, and hears of it later.
+  const heard = async (): Promise<T> => {
+    await life.thawed();
+    try {
+      return await call(life, signal);
+    } finally {
+      await life.thawed();
+    }
+  };
+  const answer = await Promise.race([heard(), life.died]);
   return answer === 'died' ? undefined : answer;
 }
 
 /** One try of a request, with an answer for each of its messages. */
-export async function attempt(client: Client, request: PublishRequest, count: number): Promise<Answer[]> {
+export async function attempt(client: Client, request: PublishRequest, count: number, timeoutMs?: number): Promise<Answer[]> {
   const { run } = client;
   try {
-    const results = await ask(client, async ({ broker }, signal) => {
+    const publish = async ({ broker }: Life, signal: AbortSignal): Promise<PublishResult> => {
       const topic = await broker.topics.resolve(run.topicName, { fresh: false }, signal);
       return broker.publisher.publish(topic, request, signal);
-    });
+    };
+    const results = await ask(client, publish, timeoutMs);
     if (results === undefined) return Array.from({ length: count }, () => ({ outcome: 'unknown' as const }));
     return results.map(answerOf);
   } catch (error) {
@@ -234,5 +251,17 @@ export async function matchingWriter(client: Client): Promise<void> {
       run.recorder.end(id, outcome, address);
     }
     await think(client);
+  }
+}
+
+/** When all is calm, every key has an open segment, whoever is asked. */
+export async function lastWriter(client: Client): Promise<void> {
+  const { run, name } = client;
+  for (const key of KEYS) {
+    const id = `${name}-${key}`;
+    run.recorder.begin({ id, key });
+    const [answer] = await attempt(client, publishOf([[key, id]]), 1, CALM_MS_MAX);
+    if (answer?.outcome !== 'acked') surprise(client, `${id} is ${answer?.outcome}`, answer?.error);
+    run.recorder.end(id, answer?.outcome ?? 'unknown', answer?.address);
   }
 }

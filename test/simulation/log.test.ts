@@ -43,9 +43,9 @@ describe('simulated log', () => {
 
   test('without faults keeps them, too, and refuses nothing', async () => {
     const calm = { ...OPTIONS, faults: { share: 0, msMax: 0 }, crashMs: 1e9, skewMsMax: 0, matchingWriters: 0 };
-    const { history, surprises, faults, crashes } = await simulateLog(0, calm);
+    const { history, surprises, counts } = await simulateLog(0, calm);
     expect(checkHistory(history)).toEqual([]);
-    expect([surprises, faults, crashes]).toEqual([[], 0, 0]);
+    expect([surprises, counts.faults, counts.crashes]).toEqual([[], 0, 0]);
     expect(new Set(history.publishes.map(({ outcome }) => outcome))).toEqual(new Set(['acked']));
   });
 
@@ -65,8 +65,8 @@ describe('simulated log', () => {
     expect(outcomes.unknown?.length).toBeGreaterThan(5);
     expect(outcomes.refused?.length).toBeGreaterThan(5);
     const total = (count: (run: Simulated) => number): number => runs.reduce((sum, run) => sum + count(run), 0);
-    expect(total(({ crashes }) => crashes)).toBeGreaterThan(5);
+    expect(total(({ counts }) => counts.crashes)).toBeGreaterThan(5);
     expect(total(({ changes }) => changes)).toBeGreaterThan(5);
-    expect(total(({ faults }) => faults)).toBeGreaterThan(500);
+    expect(total(({ counts }) => counts.faults)).toBeGreaterThan(500);
   });
 });

@@ -1,8 +1,8 @@
 import type { History } from '../checkers/history.ts';
-import { createFleet, type FleetOptions } from './fleet.ts';
+import { createFleet, type FleetCounts, type FleetOptions } from './fleet.ts';
 import { segmentReader, topicReader } from './log-readers.ts';
 import { topologyChanger } from './log-topology.ts';
-import { type Client, keyedWriter, matchingWriter, plainWriter, producerWriter, type Run } from './log-writers.ts';
+import { type Client, keyedWriter, lastWriter, matchingWriter, plainWriter, producerWriter, type Run } from './log-writers.ts';
 import { readTopicLog, type SegmentLog } from './read-log.ts';
 import { createRecorder } from './recorder.ts';
 import { createTestWorld } from './test-broker.ts';
@@ -24,9 +24,8 @@ export type Simulated = {
   readonly history: History;
   readonly surprises: readonly string[];
   readonly open: readonly { readonly lo: number; readonly hi: number }[];
-  readonly crashes: number;
-  readonly faults: number;
   readonly changes: number;
+  readonly counts: FleetCounts;
 };
 
 const AUDITOR = 'audit of bucket and table';
@@ -68,6 +67,7 @@ export async function simulateLog(seed: number, options: SimulationOptions): Pro
     const [changes = 0] = await Promise.all(changers);
     // A change that somebody left half done is carried on by whoever resolves the name; late writes find their end.
     await clock.sleep(LATE_MS_MAX, world.signal);
+    await Promise.all(clients('last', 1, lastWriter));
     phase.isQuiet = true;
     await Promise.all(readers);
     return changes;
@@ -80,7 +80,7 @@ export async function simulateLog(seed: number, options: SimulationOptions): Pro
   recorder.see(AUDITOR, logs.flatMap(seenOf));
   recorder.complete(AUDITOR, new Map(logs.map(({ head }) => [head.segment, head.tail])));
   const { surprises } = recorder;
-  return { history: recorder.history(), surprises, open: resolved.open, changes, crashes: fleet.crashes(), faults: fleet.faults() };
+  return { history: recorder.history(), surprises, open: resolved.open, changes, counts: fleet.counts() };
 }
 
 /** Ids of children are above those of their parents, so that segments in order of their ids are in the order of lineage. */

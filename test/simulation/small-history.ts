@@ -5,7 +5,8 @@ import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import type { SegmentPage } from '../../src/consume/page.ts';
 import type { Call, End, Operation, PublishOutcome } from '../checkers/linearizable.ts';
 import { publishOf } from '../publish/requests.ts';
-import { createFleet, type FleetOptions, type Life } from './fleet.ts';
+import { createFleet, type FleetOptions } from './fleet.ts';
+import type { Life } from './life.ts';
 import { type Answer, ask, attempt, type Client, type Run } from './log-writers.ts';
 import { createRecorder } from './recorder.ts';
 import { createTestWorld, type TestBroker } from './test-broker.ts';
@@ -61,7 +62,7 @@ export async function simulateSmallHistory(seed: number, options: SmallOptions):
   await clock.run(clock.sleep(LATE_MS_MAX, world.signal));
   fleet.killAll();
   const audited = await clock.run(audit(world.broker(), run, notebook));
-  return { segments: new Map(audited.map((segment) => [segment, notebook.operationsIn(segment)])), faults: fleet.faults() };
+  return { segments: new Map(audited.map((segment) => [segment, notebook.operationsIn(segment)])), faults: fleet.counts().faults };
 }
 
 function createNotebook(open: readonly SegmentRange[]): Notebook {

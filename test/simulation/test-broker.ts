@@ -3,8 +3,10 @@ import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { wrapStore, wrapTable } from '../../src/adapters/wrap/stores.ts';
+import { type Broker, type BrokerPorts, createBroker } from '../../src/broker/create-broker.ts';
 import { createConsumer } from '../../src/consume/create-consumer.ts';
 import type { Consumer } from '../../src/consume/page.ts';
+import { IDLE } from '../../src/model/broker.ts';
 import type { Authenticator } from '../../src/ports/authenticator.ts';
 import type { Background } from '../../src/ports/background.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -53,12 +55,16 @@ export type TestBroker = {
   readonly heads: Heads;
   readonly notes: Notes;
   readonly deps: BrokerDeps;
+  /** Of a member: `heads` are not its own. */
+  readonly member?: Broker;
 };
 
 export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & {
   readonly queueBytesMax?: number;
   /** Where there are other brokers. */
   readonly routes?: Routes;
+  /** Where it is one of several that know each other: all of it is put together as the product does. */
+  readonly member?: Required<Pick<BrokerPorts, 'self' | 'peers'>>;
   /** As a real broker has its stores: attempts bounded, reads asked again. Without, a test sees each call once. */
   readonly wrapped?: boolean;
 };
@@ -72,13 +78,17 @@ const authenticator: Authenticator = {
 };
 
 export function createTestBroker(options: BrokerOptions): TestBroker {
-  const { clock, random, queueBytesMax, routes, wrapped = false } = options;
+  const { clock, random, queueBytesMax, routes, member, wrapped = false } = options;
   const { telemetry, background, notes } = createNotes(clock);
   const table = wrapped ? wrapTable(options.table, { clock, random, telemetry }) : options.table;
   const store = wrapped ? wrapStore(options.store, { clock, random, telemetry }) : options.store;
   const heads = createHeads(table);
   const commitIds = createCommitIds({ clock, random });
   const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, sha256 };
+  if (member !== undefined) {
+    const broker = createBroker({ ...deps, ...member, authenticator, meter: { sample: () => IDLE } });
+    return { ...broker, heads, notes, deps, member: broker };
+  }
   return {
     topics: createTopics(deps),
     publisher: createPublisher({
