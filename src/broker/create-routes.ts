@@ -135,32 +135,43 @@ type Suspects = {
 
 /** Brokers that kept somebody waiting: they get nothing new for a while, and the leader is asked whether they live. */
 function createSuspects({ leader, directory, clock, background }: RoutesDeps): Suspects {
-  const untilMs = new Map<BrokerId, number>();
-  const asking = new Set<BrokerId>();
-  const rest = (broker: BrokerId, ms: number): void => void untilMs.set(broker, clock.monotonicMs() + ms);
+  const known = new Map<BrokerId, { readonly untilMs: number; readonly dead: boolean }>();
+  const asking = new Map<BrokerId, Promise<boolean>>();
+  const rest = (broker: BrokerId, ms: number, dead: boolean): void => void known.set(broker, { untilMs: clock.monotonicMs() + ms, dead });
+  const isResting = (broker: BrokerId): boolean => clock.monotonicMs() < (known.get(broker)?.untilMs ?? -Infinity);
+
+  function ask(topic: Topic, segment: SegmentId, id: BrokerId): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    background.run('suspect', LEADER_ASK_MS_MAX, async (signal) => {
+      let dead = false;
+      try {
+        ({ dead } = await leader.suspect({ topic: topic.id, segment }, id, signal));
+        // Its segments are on the way to others.
+        if (dead) rest(id, LEASE_MS, true);
+        // It may live elsewhere by now.
+        await directory.list({ fresh: true }, signal);
+      } finally {
+        asking.delete(id);
+        resolve(dead);
+      }
+    });
+    return promise;
+  }
+
   return {
     note(topic, segment, { id }) {
-      const isResting = clock.monotonicMs() < (untilMs.get(id) ?? 0);
-      if (untilMs.size > BROKERS_MAX) untilMs.clear();
-      if (isResting || asking.has(id)) return;
-      rest(id, SUSPECT_MS_MIN);
-      asking.add(id);
-      background.run('suspect', LEADER_ASK_MS_MAX, async (signal) => {
-        try {
-          const { dead } = await leader.suspect({ topic: topic.id, segment }, id, signal);
-          // Its segments are on the way to others.
-          if (dead) rest(id, LEASE_MS);
-          // It may live elsewhere by now.
-          await directory.list({ fresh: true }, signal);
-        } finally {
-          asking.delete(id);
-        }
-      });
+      const pending = asking.get(id);
+      if (pending !== undefined) return pending;
+      if (isResting(id)) return Promise.resolve(known.get(id)?.dead === true);
+      if (known.size > BROKERS_MAX) known.clear();
+      rest(id, SUSPECT_MS_MIN, false);
+      const asked = ask(topic, segment, id);
+      asking.set(id, asked);
+      return asked;
     },
     without(brokers) {
-      if (untilMs.size === 0) return brokers;
-      const nowMs = clock.monotonicMs();
-      return brokers.filter(({ id }) => !asking.has(id) && nowMs >= (untilMs.get(id) ?? 0));
+      if (known.size === 0) return brokers;
+      return brokers.filter(({ id }) => !asking.has(id) && !isResting(id));
     },
   };
 }

@@ -25,6 +25,7 @@ type Trip = { readonly submission: Submission; readonly brokers: Brokers };
 
 /** Made once: an abort without a reason makes an error with a stack. */
 const ANSWERED = new Error('it was answered');
+const DEAD = new KelpError('unavailable', 'peer-dead', 'the other broker is dead');
 /** What framing adds, roughly. */
 const HEAD_BYTES_MAX = 262_144;
 
@@ -126,17 +127,14 @@ async function attempt(context: Context, trip: Trip, broker: BrokerAddress, sign
   const { clock, routes } = context;
   const { topic, parts, endsMs } = trip.submission;
   const timeoutMs = endsMs === undefined ? TIMEOUT_MS_DEFAULT : endsMs - clock.monotonicMs();
-  const suspect = (): void => {
-    if (parts[0] !== undefined) routes.suspect(topic, parts[0].segment, broker);
-  };
-  const answered = new AbortController();
-  clock.sleep(FORWARD_SUSPECT_MS, answered.signal).then(suspect, () => undefined);
+  const suspect = async (): Promise<boolean> => parts[0] !== undefined && routes.suspect(topic, parts[0].segment, broker);
+  const wait = whileAlive(clock, suspect, signal);
   try {
-    const outcomes = await routes.send(broker, { topic, parts, timeoutMs }, signal);
+    const outcomes = await routes.send(broker, { topic, parts, timeoutMs }, wait.signal);
     count(context, 'answered');
     return outcomes;
   } catch (error) {
-    if (isCode(error, 'peer-refused')) suspect();
+    if (isCode(error, 'peer-refused')) void suspect();
     if (isCode(error, 'peer-refused') || isCode(error, 'peer-busy')) {
       count(context, error.code === 'peer-busy' ? 'busy' : 'refused');
       return undefined;
@@ -148,8 +146,34 @@ async function attempt(context: Context, trip: Trip, broker: BrokerAddress, sign
     count(context, 'indefinite');
     return await afterUnknown(context, trip.submission, { error }, signal);
   } finally {
-    answered.abort(ANSWERED);
+    wait.end();
   }
+}
+
+/** A signal that ends with the caller's, or once the other one is known to be dead: nobody waits for its answer then. */
+function whileAlive(
+  clock: Clock,
+  isDead: () => Promise<boolean>,
+  signal: AbortSignal,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const over = new AbortController();
+  const waiting = new AbortController();
+  const onAbort = (): void => waiting.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const watch = async (): Promise<void> => {
+    do await clock.sleep(FORWARD_SUSPECT_MS, over.signal);
+    while (!(await isDead()));
+    if (!over.signal.aborted) waiting.abort(DEAD);
+  };
+  // The only reason for it to fail is that the answer is there.
+  watch().catch(() => undefined);
+  return {
+    signal: waiting.signal,
+    end() {
+      signal.removeEventListener('abort', onAbort);
+      over.abort(ANSWERED);
+    },
+  };
 }
 
 const isCode = (error: unknown, code: string): error is KelpError => error instanceof KelpError && error.code === code;

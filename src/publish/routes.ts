@@ -15,8 +15,11 @@ export type Routes = {
    * nothing now, and has begun nothing.
    */
   send(broker: BrokerAddress, forward: Forward, signal: AbortSignal): Promise<readonly PartOutcome[]>;
-  /** It refused a connection, or keeps a caller waiting: worth telling the leader. Never waits. */
-  suspect(topic: Topic, segment: SegmentId, broker: BrokerAddress): void;
+  /**
+   * It refused a connection, or keeps a caller waiting: the leader is told. Answers whether it is dead, as soon as anybody
+   * knows; false if nobody can say. Never rejects.
+   */
+  suspect(topic: Topic, segment: SegmentId, broker: BrokerAddress): Promise<boolean>;
 };
 
 export type Forward = {

@@ -10,7 +10,7 @@ import { addressOf, countedStore, createPair, errorOf, OTHER, SPREAD } from './f
 import { brief, firstSegment, produced, publishOf } from './requests.ts';
 
 describe('a broker that takes its time', () => {
-  test('is a suspect once, and its answer still counts', async () => {
+  test('is a suspect again and again, and its answer still counts', async () => {
     const world = createTestWorld();
     const topic = await world.topic();
     const { here, network, routes } = createPair(world);
@@ -20,8 +20,27 @@ describe('a broker that takes its time', () => {
     expect(routes.suspected).toEqual([]);
     await world.clock.advance(1);
     expect(routes.suspected).toEqual([OTHER]);
+    await world.clock.advance(FORWARD_SUSPECT_MS);
+    expect(routes.suspected).toEqual([OTHER, OTHER]);
     expect(brief(await world.run(sent))).toEqual(['s0000000:0']);
-    expect(routes.suspected).toEqual([OTHER]);
+    expect(world.clock.sleeping()).toBe(0);
+  });
+
+  test('and turns out to be dead is waited for no longer: what it may have stored is unknown, but a producer’s', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const segment = firstSegment(topic);
+    const { here, network, routes } = createPair(world);
+    network.treat(OTHER, 'hang');
+    const plain = here.publisher.publish(topic, publishOf(['1']), world.signal);
+    const line = here.publisher.publish(topic, produced(['2'], { segment, sequence: 0 }), world.signal);
+    await world.clock.advance(FORWARD_SUSPECT_MS);
+    routes.dead.add(OTHER);
+    await world.clock.advance(FORWARD_SUSPECT_MS + 500);
+    expect(errorOf(await plain)).toMatchObject({ kind: 'indefinite' });
+    expect(brief(await line)).toEqual(['s0000000:0']);
+    expect(await readValues(world, topic.id)).toEqual(['2']);
+    expect(world.clock.sleeping()).toBe(0);
   });
 
   test('that answers in time is none, and leaves nothing that wakes', async () => {

@@ -20,17 +20,24 @@ export type TestRoutes = Routes & {
   /** Who serves which segment; `all`: every one that isn't named. */
   readonly to: Map<SegmentId | 'all', readonly BrokerAddress[]>;
   readonly suspected: BrokerId[];
+  /** Known to be dead, for whoever asks. */
+  readonly dead: Set<BrokerId>;
 };
 
 function createTestRoutes(network: PeerNetwork): TestRoutes {
   const to: TestRoutes['to'] = new Map();
   const suspected: BrokerId[] = [];
+  const dead = new Set<BrokerId>();
   return {
     to,
     suspected,
+    dead,
     of: (_, segment) => to.get(segment) ?? to.get('all') ?? [],
     send: (broker, forward, signal) => sendForward(network.peers, broker, forward, signal),
-    suspect: (_, __, { id }) => void suspected.push(id),
+    async suspect(_, __, { id }) {
+      suspected.push(id);
+      return dead.has(id);
+    },
   };
 }
 
