@@ -48,8 +48,8 @@ export function createServedSegments({ heads, clock }: { readonly heads: Heads; 
     known(topic, segment) {
       const brokers = topics.get(topic.id)?.get(segment);
       if (brokers !== undefined && brokers.length > 0) return brokers;
-      // A commit's answer may have shown it since; a list of open segments has the brokers that a change gave them.
-      const seen = heads.known(topic.id, segment)?.brokers ?? (brokers === undefined ? listed(topic, segment) : undefined);
+      // A commit's answer may have shown it since.
+      const seen = heads.known(topic.id, segment)?.brokers;
       if (seen !== undefined && (seen.length > 0 || brokers === undefined)) learn(topic.id, segment, seen);
       return seen ?? brokers;
     },
@@ -60,8 +60,4 @@ export function createServedSegments({ heads, clock }: { readonly heads: Heads; 
       return orAbort(pending, signal);
     },
   };
-}
-
-function listed({ open }: Topic, segment: SegmentId): BrokerIds | undefined {
-  return open.find((range) => range.segment === segment)?.brokers;
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createRoutes } from '../../src/broker/create-routes.ts';
+import { createServedSegments } from '../../src/broker/served-segments.ts';
 import { headKey } from '../../src/format/item-key.ts';
 import type { Head } from '../../src/model/head.ts';
-import { type BrokerId, segmentId, type SegmentId, type TopicId } from '../../src/model/ids.ts';
+import { type BrokerId, segmentId, type SegmentId } from '../../src/model/ids.ts';
 import {
   ASSIGN_ASK_MS_MIN,
   ASSIGN_ASKS_MAX,
@@ -14,6 +15,7 @@ import {
 import type { Topic } from '../../src/model/topic.ts';
 import type { BrokerDirectory } from '../../src/control/brokers/directory.ts';
 import { createBrokerDirectory } from '../../src/control/brokers/directory.ts';
+import { createHeads } from '../../src/state/heads.ts';
 import { putBroker, someBroker } from '../control/some-broker.ts';
 import { createPeerNetwork } from '../simulation/peer-network.ts';
 import { interceptTable } from '../simulation/intercept.ts';
@@ -24,22 +26,15 @@ const [SELF, B, C] = ['a', 'b', 'c'] as const;
 const SEGMENT = segmentId(0);
 
 /** A topic whose segments these brokers serve, and a broker that has seen nothing of it yet. */
-async function open(
-  brokers: readonly string[] | undefined,
-  options: { readonly listed?: readonly string[]; readonly state?: Head['state'] } = {},
-) {
+async function open(brokers: readonly string[] | undefined, options: { readonly state?: Head['state'] } = {}) {
   const world = createTestWorld();
-  const made = await world.topic(2);
+  const topic = await world.topic(2);
   const { state = 'open' } = options;
   const changes = [
     { op: 'set', path: ['state'], value: state },
     { op: 'set', path: ['brokers'], value: brokers ?? [] },
   ] as const;
-  await world.table.update(headKey(made.id, SEGMENT), { condition: [], changes }, world.signal);
-  const topic: Topic = {
-    ...made,
-    open: made.open.map((range) => (options.listed === undefined ? range : { ...range, brokers: options.listed as BrokerId[] })),
-  };
+  await world.table.update(headKey(topic.id, SEGMENT), { condition: [], changes }, world.signal);
 
   const reads: string[] = [];
   const table = interceptTable(world.table, (call, make) => {
@@ -118,12 +113,6 @@ describe('a segment’s route', () => {
     expect(routes.brokersOf(topic, SEGMENT).map(({ id }) => id)).toEqual([SELF, 'd']);
   });
 
-  test('comes with the topic’s list where a change gave it, without a read', async () => {
-    const { of, heads } = await open([], { listed: [C] });
-    expect(await of()).toEqual([C]);
-    expect(heads()).toBe(0);
-  });
-
   test('is here once it is known to be sealed: others could only say the same', async () => {
     const { of } = await open([B], { state: 'sealed' });
     expect(await of()).toEqual([]);
@@ -200,15 +189,15 @@ describe('a suspect', () => {
   test('is told of once, gets nothing new while the leader asks it, and a while after', async () => {
     const { world, topic, routes, of, asked } = await open([B, C]);
     expect(await of()).toEqual([B, C]);
-    for (let n = 0; n < 5; n += 1) routes.suspect(topic, SEGMENT, someBroker(B));
+    for (let n = 0; n < 5; n += 1) void routes.suspect(topic, SEGMENT, someBroker(B));
     expect(asked.suspect).toEqual([B]);
     expect(await of()).toEqual([C]);
     await world.clock.advance(SUSPECT_MS_MIN - 1);
-    routes.suspect(topic, SEGMENT, someBroker(B));
+    void routes.suspect(topic, SEGMENT, someBroker(B));
     expect(await of()).toEqual([C]);
     await world.clock.advance(1);
     expect(await of()).toEqual([B, C]);
-    routes.suspect(topic, SEGMENT, someBroker(B));
+    void routes.suspect(topic, SEGMENT, someBroker(B));
     expect(asked.suspect).toEqual([B, B]);
     await world.clock.advance(100);
   });
@@ -217,8 +206,8 @@ describe('a suspect', () => {
     const { world, topic, routes, of, answers } = await open([B, C]);
     await of();
     answers.dead = true;
-    routes.suspect(topic, SEGMENT, someBroker(B));
-    routes.suspect(topic, SEGMENT, someBroker(C));
+    void routes.suspect(topic, SEGMENT, someBroker(B));
+    void routes.suspect(topic, SEGMENT, someBroker(C));
     await world.clock.advance(100);
     await world.clock.advance(SUSPECT_MS_MIN);
     expect(await of()).toEqual([]);
@@ -229,25 +218,19 @@ describe('a suspect', () => {
   test('may live elsewhere by now: the directory is read anew', async () => {
     const { world, topic, routes, of, reads } = await open([B]);
     await of();
-    routes.suspect(topic, SEGMENT, someBroker(B));
+    void routes.suspect(topic, SEGMENT, someBroker(B));
     await world.clock.advance(100);
     expect(reads.filter((name) => name === 'query broker')).toHaveLength(1);
   });
 });
 
 test('what is remembered is bounded', async () => {
-  const { world, topic, routes } = await open([B]);
-  const listing = (id: TopicId, brokers: readonly string[]): Topic => ({
-    ...topic,
-    id,
-    open: [{ segment: SEGMENT, lo: 0, hi: 65_535, brokers: brokers as BrokerId[] }],
-  });
-  const of = async (asked: Topic): Promise<string[]> => (await routes.of(asked, SEGMENT, world.signal)).map(({ id }) => id);
-  expect(await of(listing(topic.id, [C]))).toEqual([C]);
-  expect(await of(topic)).toEqual([C]);
-  for (let n = 0; n < ROUTES_KNOWN_MAX; n += 1) {
-    void routes.of(listing(`t${n.toString(36).padStart(15, '0')}` as TopicId, [C]), SEGMENT, world.signal);
-  }
-  // It is read anew, from where a test has put something else.
-  expect(await of(topic)).toEqual([B]);
+  const { world, topic } = await open([B]);
+  const served = createServedSegments({ heads: createHeads(world.table), clock: world.clock });
+  served.learn(topic.id, SEGMENT, [C as BrokerId]);
+  expect(served.known(topic, SEGMENT)).toEqual([C]);
+  for (let n = 1; n <= ROUTES_KNOWN_MAX; n += 1) served.learn(topic.id, segmentId(n), [C as BrokerId]);
+  // It is read anew, from where something else stands.
+  expect(served.known(topic, SEGMENT)).toBeUndefined();
+  expect(await served.read(topic, SEGMENT, world.signal)).toEqual([B]);
 });
