@@ -7,7 +7,8 @@ const SERVED_VERSION = 1;
 
 /**
  * That a broker serves a segment, or did, or was about to: what is true stands in the head. It is written before the head
- * says so, and goes once the segment is sealed, so whoever looks for a broker's segments finds all of them here.
+ * says so, and goes once the segment is sealed or has other brokers, so whoever looks for a broker's segments finds all of
+ * them here.
  */
 export type ServedRecord = { readonly topic: TopicId; readonly segment: SegmentId };
 

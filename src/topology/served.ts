@@ -24,7 +24,7 @@ export async function noteServed(
   });
 }
 
-/** Only of a sealed segment: no broker is ever given to it again. */
+/** Only of brokers that will never serve it: it is sealed, or its head names others, which is for ever. */
 export async function forgetServed(
   deps: ServedDeps,
   segment: ServedRecord,
