@@ -4,7 +4,7 @@ import { KelpError } from '../../src/model/errors.ts';
 export const CASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] as const;
 export type CaseName = (typeof CASES)[number];
 /** Those that run on three brokers. */
-export const FLEET_CASES: readonly CaseName[] = ['h', 'i', 'j', 'k', 'l'];
+const FLEET_CASES: readonly CaseName[] = ['h', 'i', 'j', 'k', 'l'];
 
 const SECONDS_DEFAULT = 6;
 const SECONDS_MAX = 600;

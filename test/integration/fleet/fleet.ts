@@ -7,7 +7,7 @@ import { freshTable, sharedStack } from '../../stack.ts';
 import { type BrokerProcess, createBrokerProcess } from '../crash/broker-process.ts';
 import { ask, type Assignment, assignmentOf, brokersOf, expectStatus, leaderOf } from './fleet-api.ts';
 
-export const INTERNAL_SECRET = 'a-secret-between-the-brokers';
+const INTERNAL_SECRET = 'a-secret-between-the-brokers';
 const BROKERS = 3;
 /** A start of three processes on a busy machine, and what they agree on. */
 export const START_MS = 90_000;
