@@ -37,6 +37,7 @@ export type BrokerRoutes = Routes & {
 };
 
 type Addresses = readonly BrokerAddress[];
+type Place = { readonly topic: Topic; readonly segment: SegmentId };
 
 const HERE: Addresses = [];
 
@@ -48,33 +49,35 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
   const suspects = createSuspects(deps);
   const lookSoon = createLookSoon(deps);
 
-  function addressesOf(ids: readonly BrokerId[], signal: AbortSignal): Addresses | Promise<Addresses> {
-    const known: BrokerAddress[] = [];
-    for (const id of ids) {
-      const broker = directory.known(id);
-      if (broker === undefined) return directory.addresses(ids, signal).then(suspects.without);
-      known.push({ id, url: broker.url });
-    }
-    return suspects.without(known);
-  }
-
-  function routeOf(topic: Topic, segment: SegmentId, { ids, signal }: { readonly ids: readonly BrokerId[]; readonly signal: AbortSignal }) {
+  function routeOf(place: Place, ids: readonly BrokerId[], signal: AbortSignal): Addresses | Promise<Addresses> {
     if (ids.includes(self)) return HERE;
     if (ids.length === 0) {
-      assignSoon(topic, segment);
+      assignSoon(place.topic, place.segment);
       return HERE;
     }
     // What is known to be sealed is refused as well here, with its successors.
-    return heads.known(topic.id, segment)?.state === 'sealed' ? HERE : addressesOf(ids, signal);
+    if (heads.known(place.topic.id, place.segment)?.state === 'sealed') return HERE;
+    const known = ids.flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url }));
+    return known.length === ids.length ? suspects.without(known) : lookUp(place, ids, signal);
+  }
+
+  async function lookUp({ topic, segment }: Place, ids: readonly BrokerId[], signal: AbortSignal): Promise<Addresses> {
+    const found = await directory.addresses(ids, signal);
+    const gone = ids.filter((id) => !found.some((broker) => broker.id === id));
+    // Nobody would find out otherwise: it left while the segment was being given to it.
+    for (const id of gone) void suspects.note(topic, segment, { id, url: '' });
+    return suspects.without(found);
   }
 
   return {
     of(topic, segment, signal) {
       const ids = served.known(topic, segment);
-      if (ids !== undefined) return routeOf(topic, segment, { ids, signal });
-      return served.read(topic, segment, signal).then((read) => routeOf(topic, segment, { ids: read, signal }));
+      const place = { topic, segment };
+      if (ids !== undefined) return routeOf(place, ids, signal);
+      return served.read(topic, segment, signal).then((read) => routeOf(place, read, signal));
     },
     send: (broker, forward, signal) => sendForward(peers, broker, forward, signal),
+    refused: suspects.refused,
     suspect: suspects.note,
     brokersOf(topic, segment) {
       const ids = served.known(topic, segment) ?? [];
@@ -127,7 +130,7 @@ function forgetBefore(times: Map<string, number>, ms: number): void {
   }
 }
 
-type Suspects = {
+type Suspects = Pick<Routes, 'refused'> & {
   note: Routes['suspect'];
   /** Those that are worth asking now. */
   without(brokers: Addresses): Addresses;
@@ -137,7 +140,10 @@ type Suspects = {
 function createSuspects({ leader, directory, clock, background }: RoutesDeps): Suspects {
   const known = new Map<BrokerId, { readonly untilMs: number; readonly dead: boolean }>();
   const asking = new Map<BrokerId, Promise<boolean>>();
-  const rest = (broker: BrokerId, ms: number, dead: boolean): void => void known.set(broker, { untilMs: clock.monotonicMs() + ms, dead });
+  const rest = (broker: BrokerId, ms: number, dead: boolean): void => {
+    if (known.size > BROKERS_MAX) known.clear();
+    known.set(broker, { untilMs: clock.monotonicMs() + ms, dead });
+  };
   const isResting = (broker: BrokerId): boolean => clock.monotonicMs() < (known.get(broker)?.untilMs ?? -Infinity);
 
   function ask(topic: Topic, segment: SegmentId, id: BrokerId): Promise<boolean> {
@@ -159,11 +165,13 @@ function createSuspects({ leader, directory, clock, background }: RoutesDeps): S
   }
 
   return {
+    refused({ id }) {
+      if (!isResting(id)) rest(id, SUSPECT_MS_MIN, false);
+    },
     note(topic, segment, { id }) {
       const pending = asking.get(id);
       if (pending !== undefined) return pending;
       if (isResting(id)) return Promise.resolve(known.get(id)?.dead === true);
-      if (known.size > BROKERS_MAX) known.clear();
       rest(id, SUSPECT_MS_MIN, false);
       const asked = ask(topic, segment, id);
       asking.set(id, asked);

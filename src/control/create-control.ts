@@ -62,8 +62,7 @@ export function createControl(deps: ControlDeps): ControlPlane {
     self,
     directory,
     leaderService: leader,
-    operations:
-      member === undefined ? {} : createPeerOperations({ ...member, self: member.self.id, instance: member.registration.instance }),
+    operations: member === undefined ? {} : createPeerOperations({ ...member, self: member.self.id }),
     leader: (signal) => finder.find(signal),
     assignment: (topic, segment, options, signal) =>
       answerAssignment({ ...deps, directory, leader, self }, { ...options, topic, segment }, signal),
@@ -113,7 +112,9 @@ function createLife(deps: LeaveDeps, member: Member): Pick<ControlPlane, 'run' |
     async run(signal) {
       const leading = isFleet ? Promise.resolve() : member.lead(AbortSignal.any([signal, left.signal]));
       registered = member.register(AbortSignal.any([signal, registering.signal]));
-      running = Promise.all([registered, leading]);
+      // Drained, or another process under its id: whoever is no broker any more doesn't lead them, either.
+      const ended = isFleet ? registered : registered.then(() => left.abort());
+      running = Promise.all([ended, leading]);
       await running;
     },
     async leave(signal) {

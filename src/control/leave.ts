@@ -44,9 +44,9 @@ const unfinished = (): KelpError => new KelpError('unavailable', 'leave-unfinish
 
 async function untilLeft(deps: LeaveDeps, signal: AbortSignal): Promise<boolean> {
   if (!(await othersLive(deps, signal))) return false;
-  // Nothing more is given to it, whoever leads and whenever that one hears of it.
-  await deps.registration.drain(DRAIN_PER_SECOND_MAX, signal);
-  if (!(await servesAny(deps, signal))) return true;
+  // Of another process that has its id by now, this one takes nothing away.
+  if (!(await deps.registration.drain(DRAIN_PER_SECOND_MAX, signal))) return true;
+  // Also where it serves nothing: the leader might be about to give it something, and hears of it by this.
   await deps.leader.drain(deps.self.id, { perSecond: DRAIN_PER_SECOND_MAX }, signal);
   while (await servesAny(deps, signal)) {
     await deps.clock.sleep(LEAVE_POLL_MS, signal);

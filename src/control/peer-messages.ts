@@ -19,8 +19,8 @@ const nothing = z.strictObject({});
 export const PEER_MESSAGES = {
   /** The term that the asked one leads. */
   lease: { request: nothing, answer: z.strictObject({ epoch: count, version: count }) },
-  /** Which life of which broker this is. */
-  probe: { request: nothing, answer: z.strictObject({ broker, instance: z.string() }) },
+  /** Which life of which broker this is, and the version of its item as it wrote it last: 0 if it has not yet. */
+  probe: { request: nothing, answer: z.strictObject({ broker, instance: z.string(), version: count }) },
   assign: {
     request: z.strictObject({ topic, name: text<string>(isTopicName), segment }),
     answer: z.strictObject({ brokers: z.array(broker).check(z.maxLength(REPLICAS_MAX)) }),

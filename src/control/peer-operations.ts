@@ -1,5 +1,6 @@
 import type { BrokerId } from '../model/ids.ts';
 import type { PeerOperation } from '../ports/peers.ts';
+import type { Registration } from './brokers/registration.ts';
 import { notLeader } from './not-leader.ts';
 import type { LeaderService } from './control.ts';
 import type { Leadership } from './leader/leadership.ts';
@@ -7,7 +8,7 @@ import { decodeRequest, encodeMessage, PEER_MESSAGES } from './peer-messages.ts'
 
 export type OperationDeps = {
   readonly self: BrokerId;
-  readonly instance: string;
+  readonly registration: Pick<Registration, 'instance' | 'version'>;
   readonly leadership: Pick<Leadership, 'current'>;
   /** What the leader does; error `not-leader` while this one isn't. */
   readonly service: LeaderService;
@@ -15,7 +16,7 @@ export type OperationDeps = {
 
 /** What this broker does for others, by the operation's name. */
 export function createPeerOperations(deps: OperationDeps): Readonly<Record<string, PeerOperation>> {
-  const { self, instance, leadership, service } = deps;
+  const { self, registration, leadership, service } = deps;
   return {
     async lease(body) {
       decodeRequest(PEER_MESSAGES.lease.request, body);
@@ -25,7 +26,7 @@ export function createPeerOperations(deps: OperationDeps): Readonly<Record<strin
     },
     async probe(body) {
       decodeRequest(PEER_MESSAGES.probe.request, body);
-      return encodeMessage({ broker: self, instance });
+      return encodeMessage({ broker: self, instance: registration.instance, version: registration.version() });
     },
     async assign(body, signal) {
       const { topic, name, segment } = decodeRequest(PEER_MESSAGES.assign.request, body);

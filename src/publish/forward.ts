@@ -127,14 +127,14 @@ async function attempt(context: Context, trip: Trip, broker: BrokerAddress, sign
   const { clock, routes } = context;
   const { topic, parts, endsMs } = trip.submission;
   const timeoutMs = endsMs === undefined ? TIMEOUT_MS_DEFAULT : endsMs - clock.monotonicMs();
-  const suspect = async (): Promise<boolean> => parts[0] !== undefined && routes.suspect(topic, parts[0].segment, broker);
-  const wait = whileAlive(clock, suspect, signal);
+  const isDead = async (): Promise<boolean> => parts[0] !== undefined && routes.suspect(topic, parts[0].segment, broker);
+  const wait = whileAlive(clock, isDead, signal);
   try {
     const outcomes = await routes.send(broker, { topic, parts, timeoutMs }, wait.signal);
     count(context, 'answered');
     return outcomes;
   } catch (error) {
-    if (isCode(error, 'peer-refused')) void suspect();
+    if (isCode(error, 'peer-refused')) routes.refused(broker);
     if (isCode(error, 'peer-refused') || isCode(error, 'peer-busy')) {
       count(context, error.code === 'peer-busy' ? 'busy' : 'refused');
       return undefined;

@@ -15,8 +15,10 @@ export type Routes = {
    * nothing now, and has begun nothing.
    */
   send(broker: BrokerAddress, forward: Forward, signal: AbortSignal): Promise<readonly PartOutcome[]>;
+  /** It surely took nothing, since nobody is there: it gets nothing new for a while. It may come back, and is reported by nobody. */
+  refused(broker: BrokerAddress): void;
   /**
-   * It refused a connection, or keeps a caller waiting: the leader is told. Answers whether it is dead, as soon as anybody
+   * It keeps a caller waiting: the leader is told. Answers whether it is dead, as soon as anybody
    * knows; false if nobody can say. Never rejects.
    */
   suspect(topic: Topic, segment: SegmentId, broker: BrokerAddress): Promise<boolean>;

@@ -95,6 +95,8 @@ describe('a segment’s route', () => {
     expect(mine.routes.brokersOf(mine.topic, SEGMENT).map(({ id }) => id)).toEqual([B, SELF]);
     const gone = await open(['gone', 'lost']);
     expect(await gone.of()).toEqual([]);
+    // Somebody has to find out that nobody serves it any more.
+    expect(gone.asked.suspect).toEqual(['gone', 'lost']);
     const one = await open(['gone', C]);
     expect(await one.of()).toEqual([C]);
     expect(gone.asked.assign).toEqual([]);
@@ -213,6 +215,16 @@ describe('a suspect', () => {
     expect(await of()).toEqual([]);
     await world.clock.advance(LEASE_MS);
     expect(await of()).toEqual([B, C]);
+  });
+
+  test('is none of those who refused, which get nothing new for a while: they may come back', async () => {
+    const { world, routes, of, asked } = await open([B, C]);
+    await of();
+    routes.refused(someBroker(B));
+    expect(await of()).toEqual([C]);
+    await world.clock.advance(SUSPECT_MS_MIN);
+    expect(await of()).toEqual([B, C]);
+    expect(asked.suspect).toEqual([]);
   });
 
   test('may live elsewhere by now: the directory is read anew', async () => {

@@ -12,7 +12,7 @@ const refusing = () => Promise.reject(new KelpError('unavailable', 'not-leader',
 
 const operations = createPeerOperations({
   self: brokerId('a'),
-  instance: 'i1',
+  registration: { instance: 'i1', version: () => 7 },
   leadership: { current: () => undefined },
   service: { assign: refusing, suspect: refusing, drain: refusing },
 });
@@ -31,7 +31,7 @@ const REQUESTS = {
 
 describe('an operation', () => {
   test('of whoever lives answers which life it is; of the leader is refused by others', async () => {
-    expect(await call('probe', '{}')).toEqual({ broker: 'a', instance: 'i1' });
+    expect(await call('probe', '{}')).toEqual({ broker: 'a', instance: 'i1', version: 7 });
     for (const operation of ['lease', 'assign', 'suspect', 'drain'] as const) {
       const asked = call(operation, JSON.stringify(REQUESTS[operation]));
       await expect(asked).rejects.toMatchObject({ kind: 'unavailable', code: 'not-leader' });

@@ -84,7 +84,7 @@ describe('what others serve', () => {
 });
 
 describe('what the others surely have not taken', () => {
-  test('goes to the next one, and if none takes it is stored here; the leader hears of those who refused', async () => {
+  test('goes to the next one, and if none takes it is stored here; who refused gets nothing new for a while', async () => {
     const world = createTestWorld();
     const topic = await world.topic();
     const { here, network, routes } = createPair(world);
@@ -95,7 +95,8 @@ describe('what the others surely have not taken', () => {
     network.treat('third' as BrokerId, 'refuse');
     expect(brief(await world.run(here.publisher.publish(topic, publishOf(['2']), world.signal)))).toEqual(['s0000000:1']);
     expect(network.received).toHaveLength(1);
-    expect(routes.suspected).toEqual(['gone', 'gone', 'third']);
+    expect(routes.refusing).toEqual(['gone', 'gone', 'third']);
+    expect(routes.suspected).toEqual([]);
   });
 
   test('because they are full or stop is stored here, and nobody is a suspect', async () => {

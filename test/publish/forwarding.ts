@@ -20,6 +20,7 @@ export type TestRoutes = Routes & {
   /** Who serves which segment; `all`: every one that isn't named. */
   readonly to: Map<SegmentId | 'all', readonly BrokerAddress[]>;
   readonly suspected: BrokerId[];
+  readonly refusing: BrokerId[];
   /** Known to be dead, for whoever asks. */
   readonly dead: Set<BrokerId>;
 };
@@ -27,13 +28,16 @@ export type TestRoutes = Routes & {
 function createTestRoutes(network: PeerNetwork): TestRoutes {
   const to: TestRoutes['to'] = new Map();
   const suspected: BrokerId[] = [];
+  const refusing: BrokerId[] = [];
   const dead = new Set<BrokerId>();
   return {
     to,
     suspected,
+    refusing,
     dead,
     of: (_, segment) => to.get(segment) ?? to.get('all') ?? [],
     send: (broker, forward, signal) => sendForward(network.peers, broker, forward, signal),
+    refused: ({ id }) => void refusing.push(id),
     async suspect(_, __, { id }) {
       suspected.push(id);
       return dead.has(id);

@@ -20,12 +20,14 @@ export type Registration = {
    * dead, it registers anew. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
-  /** Says that it is being drained, unless another process has its id. */
-  drain(perSecond: number, signal: AbortSignal): Promise<void>;
+  /** Says that it is being drained. False: another process has its id, or it is not registered. */
+  drain(perSecond: number, signal: AbortSignal): Promise<boolean>;
   /** Deletes the item, if it is this instance's. */
   deregister(signal: AbortSignal): Promise<void>;
   /** Tells this life of the process from others of the same id; fleets have but one. */
   readonly instance: string;
+  /** Of its item, as this life has written it last; 0 before. */
+  version(): number;
 };
 
 export type RegistrationDeps = {
@@ -51,10 +53,16 @@ type Written = BrokerRecord | undefined;
 
 export function createRegistration(given: RegistrationDeps): Registration {
   const instance = given.kind === 'fleet' ? FLEET_INSTANCE : given.random.base36(INSTANCE_LENGTH);
-  const deps: Deps = { ...given, instance, startedMs: given.clock.nowMs() };
+  let version = 0;
+  const onWritten = (broker: BrokerRecord): void => {
+    version = broker.version;
+    given.onWritten?.(broker);
+  };
+  const deps: Deps = { ...given, onWritten, instance, startedMs: given.clock.nowMs() };
   const key = brokerKey(TENANT_DEFAULT, deps.self.id);
   return {
     instance,
+    version: () => version,
     async run(signal) {
       let written = await untilAnswered(deps, () => register(deps, { over: true, version: 0 }, signal), signal);
       while (written !== undefined && deps.kind === 'process' && !signal.aborted) {
@@ -72,6 +80,7 @@ export function createRegistration(given: RegistrationDeps): Registration {
       };
       const result = await askAgain(deps, () => deps.table.update(key, update, signal), signal);
       if (result.applied) tell(deps, result.item);
+      return result.applied;
     },
     async deregister(signal) {
       await askAgain(deps, () => deps.table.delete(key, isOurs(deps), signal), signal);
@@ -94,7 +103,7 @@ async function register(
   let there = await deps.table.get(key, signal);
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt += 1) {
     const old = there === undefined ? undefined : decodeBroker(there);
-    if (old !== undefined && isRegistered(deps, old)) return old;
+    if (old !== undefined && isRegistered(deps, old)) return (deps.onWritten?.(old), old);
     if (old !== undefined && !over) return lost(deps, old);
     const record = recordOf(deps, Math.max(version, old?.version ?? 0) + 1);
     const result = await askAgain(deps, () => deps.table.put(key, encodeBroker(record), conditionOf(old), signal), signal);

@@ -6,23 +6,25 @@ import { FLEET_PROBES_MAX, LEASE_MS } from '../../model/limits.ts';
 
 export type Verdict = 'alive' | 'unsure' | 'dead';
 
-/** `refused`: surely nobody who can do anything is there. `failed`: no answer in time, or an odd one. */
-export type Probe = 'answered' | 'refused' | 'failed';
+/** `failed`: nobody there who can do anything, no answer in time, or an odd one. */
+export type Probe = 'answered' | 'failed';
+
+/** What an answer says of the item: as good as a read of it. */
+export type Shown = { readonly instance: string; readonly version: number; readonly answeredMs: number };
 
 /** What the leader has seen of one broker. Times are monotonic milliseconds. */
 export type Observation = {
   readonly kind: BrokerKind;
   readonly instance: string;
   readonly version: number;
-  /** The answer of the first read that showed this version. */
+  /** The answer of the first read, or probe, that showed this version. */
   readonly sinceMs: number;
   /** From then to the sending of the last read that still showed it: without reads, nothing stands still. */
   readonly stillMs: number;
   /** Whether this life of it has ever answered a probe. */
   readonly answered: boolean;
-  /** Probes in a row that failed in whatever way, and that were refused, up to the last one. */
+  /** Probes in a row that failed, up to the last one. */
   readonly failed: number;
-  readonly refused: number;
   /** A client or broker could not reach it, and neither could the leader since. */
   readonly reported: boolean;
 };
@@ -35,20 +37,24 @@ export function afterRead(
 ): Observation {
   const same = before !== undefined && before.version === version && before.instance === instance;
   if (same) return { ...before, kind, stillMs: Math.max(before.stillMs, read.sentMs - before.sinceMs) };
-  const { failed, refused, reported } = before ?? { failed: 0, refused: 0, reported: false };
+  // Answered late: a probe has shown a newer one.
+  if (before?.instance === instance && version < before.version) return { ...before, kind };
+  const { failed, reported } = before ?? { failed: 0, reported: false };
   const answered = before?.instance === instance && before.answered;
-  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, answered, failed, refused, reported };
+  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, answered, failed, reported };
 }
 
-/** `reported`: the probe was made because of a report. An answer forgives what was before. */
-export function afterProbe(before: Observation, probe: Probe, { reported }: { readonly reported: boolean }): Observation {
-  if (probe === 'answered') return { ...before, answered: true, failed: 0, refused: 0, reported: false };
-  return {
-    ...before,
-    failed: before.failed + 1,
-    refused: probe === 'refused' ? before.refused + 1 : 0,
-    reported: before.reported || reported,
-  };
+/** An answer forgives what was before. `shown`: where it says how far its heartbeats are. */
+export function afterProbe(before: Observation, probe: Probe, shown?: Shown): Observation {
+  if (probe === 'failed') return { ...before, failed: before.failed + 1 };
+  const answered = { ...before, answered: true, failed: 0, reported: false };
+  if (shown === undefined || shown.instance !== before.instance || shown.version <= before.version) return answered;
+  return { ...answered, version: shown.version, sinceMs: shown.answeredMs, stillMs: 0 };
+}
+
+/** Somebody else could not reach it, either: it matters while it does not answer. */
+export function afterReport(before: Observation): Observation {
+  return { ...before, reported: before.failed > 0 };
 }
 
 /** It has let its leader's lease time out: nobody needs to watch it for another one. */
@@ -56,10 +62,9 @@ export function standingStill(observation: Observation): Observation {
   return { ...observation, sinceMs: observation.sinceMs - LEASE_MS, stillMs: observation.stillMs + LEASE_MS };
 }
 
-export function judge({ kind, stillMs, failed, refused, reported }: Observation): Verdict {
+export function judge({ kind, stillMs, failed, reported }: Observation): Verdict {
   if (kind === 'fleet') return byFailures(failed, FLEET_PROBES_MAX);
   const isDead =
-    refused >= 2 ||
     (reported && failed >= 1) ||
     (stillMs >= LEASE_MS && failed >= 1) ||
     // It answers, but it can't write: no commit of it would land, either.

@@ -1,15 +1,15 @@
 import type { BrokerAddress } from '../../model/broker.ts';
-import { KelpError } from '../../model/errors.ts';
 import type { SegmentId, TopicId } from '../../model/ids.ts';
 import { BROKER_PROBE_MS_MAX, FLUSH_MS_MAX } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PeerAnswer, Peers } from '../../ports/peers.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
-import type { Probe } from './judge-brokers.ts';
+import { askPeer } from '../ask-peer.ts';
+import type { Probe, Shown } from './judge-brokers.ts';
 
 /** What the leader says to brokers. None of it is needed for anything to be right. */
 export type Messenger = {
-  probe(broker: BrokerAddress, signal: AbortSignal): Promise<Probe>;
+  probe(broker: BrokerAddress, signal: AbortSignal): Promise<{ readonly probe: Probe; readonly shown?: Shown }>;
   /** That the segment is about to be sealed: what it holds of it lands before, and need not go elsewhere. */
   flush(
     broker: BrokerAddress,
@@ -40,13 +40,16 @@ export function createMessenger(deps: MessengerDeps): Messenger {
   };
   return {
     async probe(broker, signal) {
+      const { peers, clock } = deps;
+      // Without a way to ask, nothing speaks against it.
+      if (peers === undefined) return { probe: 'answered' };
       try {
-        const answer = await send(deps, { broker, operation: 'probe', body: {}, timeoutMs: BROKER_PROBE_MS_MAX }, signal);
-        // Without a way to ask, nothing speaks against it.
-        return answer === undefined || answer.status === OK ? 'answered' : 'failed';
-      } catch (error) {
+        const question = { broker, operation: 'probe' as const, request: {}, timeoutMs: BROKER_PROBE_MS_MAX };
+        const { instance, version } = await askPeer({ peers, clock }, question, signal);
+        return { probe: 'answered', shown: { instance, version, answeredMs: clock.monotonicMs() } };
+      } catch {
         signal.throwIfAborted();
-        return error instanceof KelpError && error.code === 'peer-refused' ? 'refused' : 'failed';
+        return { probe: 'failed' };
       }
     },
     flush: (broker, what, signal) => tell({ broker, operation: 'flush', body: what, timeoutMs: FLUSH_MS_MAX }, signal),

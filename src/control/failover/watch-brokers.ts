@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { orAbort } from '../../state/abortable.ts';
 import type { BrokerDirectory } from '../brokers/directory.ts';
-import { afterProbe, afterRead, judge, type Observation, type Probe, standingStill, type Verdict } from './judge-brokers.ts';
+import { afterProbe, afterRead, afterReport, judge, type Observation, standingStill, type Verdict } from './judge-brokers.ts';
 import type { Messenger } from './tell-brokers.ts';
 
 /** What the leader knows of the others' lives. */
@@ -35,26 +35,35 @@ export type WatchDeps = {
   readonly self: BrokerAddress;
 };
 
-type Report = { readonly atMs: number; readonly verdict: Promise<Verdict> };
+type Asked = { readonly atMs: number; readonly answered: Promise<void> };
 type State = {
   readonly observations: Map<BrokerId, Observation>;
-  readonly reports: Map<BrokerId, Report>;
+  readonly asked: Map<BrokerId, Asked>;
   brokers: readonly BrokerRecord[];
   /** The sending of the last read that was answered. */
   readMs: number;
+  lookedMs: number;
   stopped: BrokerId | undefined;
 };
 
 export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
-  const state: State = { observations: new Map(), reports: new Map(), brokers: [], readMs: -Infinity, stopped: undefined };
+  const state: State = {
+    observations: new Map(),
+    asked: new Map(),
+    brokers: [],
+    readMs: -Infinity,
+    lookedMs: -Infinity,
+    stopped: undefined,
+  };
   return {
     begin(stopped) {
       state.observations.clear();
-      state.reports.clear();
+      state.asked.clear();
       state.readMs = -Infinity;
       state.stopped = stopped;
     },
     async look(signal) {
+      state.lookedMs = deps.clock.monotonicMs();
       // The first one has nobody to probe.
       if (state.readMs === -Infinity) await read(deps, state, signal);
       const isTimeToRead = deps.clock.monotonicMs() - state.readMs >= readEveryMs(deps, state);
@@ -63,7 +72,7 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
       if (isTimeToRead || isUnsure) await read(deps, state, signal);
     },
     read: (signal) => read(deps, state, signal),
-    report: (broker, signal) => orAbort(probeOnce(deps, state, { broker, reported: true }), signal),
+    report: (broker, signal) => orAbort(report(deps, state, broker), signal),
     isUsable: (broker, signal) => orAbort(isUsable(deps, state, broker), signal),
     verdict: (broker) => verdictOf(deps, state, broker),
     observed: (broker) => state.observations.get(broker),
@@ -107,10 +116,9 @@ async function read(deps: WatchDeps, state: State, signal: AbortSignal): Promise
   state.stopped = undefined;
 }
 
-async function probe(deps: WatchDeps, state: State, broker: BrokerRecord, signal: AbortSignal, reported = false): Promise<Probe> {
-  const result = await deps.messenger.probe({ id: broker.id, url: broker.url }, signal);
-  note(deps, state, broker.id, (before) => afterProbe(before ?? unseen(deps, broker), result, { reported }));
-  return result;
+async function probe(deps: WatchDeps, state: State, broker: BrokerRecord, signal: AbortSignal): Promise<void> {
+  const { probe: result, shown } = await deps.messenger.probe({ id: broker.id, url: broker.url }, signal);
+  note(deps, state, broker.id, (before) => afterProbe(before ?? unseen(deps, broker), result, shown));
 }
 
 /** A broker that was reported before it was read. */
@@ -119,27 +127,32 @@ function unseen({ clock }: WatchDeps, broker: BrokerRecord): Observation {
   return afterRead(undefined, broker, { sentMs: nowMs, answeredMs: nowMs });
 }
 
+/** One that has failed before is asked again by the looks of a term; only where there are none, it is asked here. */
 async function isUsable(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<boolean> {
   if (broker.id === deps.self.id) return true;
-  const hasAnswered = (): boolean => state.observations.get(broker.id)?.answered === true;
-  if (!hasAnswered()) await probeOnce(deps, state, { broker, reported: false });
-  return hasAnswered() && verdictOf(deps, state, broker.id) !== 'dead';
+  const isFine = (): boolean => state.observations.get(broker.id)?.answered === true && verdictOf(deps, state, broker.id) !== 'dead';
+  if (isFine()) return true;
+  const hasFailed = (state.observations.get(broker.id)?.failed ?? 0) > 0;
+  const isWatched = deps.clock.monotonicMs() - state.lookedMs < BROKERS_READ_MS;
+  if (!hasFailed || !isWatched) await probeOnce(deps, state, broker);
+  return isFine();
 }
 
-type Asking = { readonly broker: BrokerRecord; readonly reported: boolean };
+async function report(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<Verdict> {
+  await probeOnce(deps, state, broker);
+  note(deps, state, broker.id, (before) => afterReport(before ?? unseen(deps, broker)));
+  return verdictOf(deps, state, broker.id);
+}
 
-function probeOnce(deps: WatchDeps, state: State, { broker, reported }: Asking): Promise<Verdict> {
+/** All who ask within a time share the answer. */
+function probeOnce(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<void> {
   const nowMs = deps.clock.monotonicMs();
-  const last = state.reports.get(broker.id);
-  if (last !== undefined && nowMs - last.atMs < BROKER_PROBE_MS) return last.verdict;
-  const ask = async (): Promise<Verdict> => {
-    // Nobody's own signal: a caller who leaves must not take the answer away from the others. The probe has a bound.
-    await probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS), reported);
-    return verdictOf(deps, state, broker.id);
-  };
-  const verdict = ask();
-  state.reports.set(broker.id, { atMs: nowMs, verdict });
-  return verdict;
+  const last = state.asked.get(broker.id);
+  if (last !== undefined && nowMs - last.atMs < BROKER_PROBE_MS) return last.answered;
+  // Nobody's own signal: a caller who leaves must not take the answer away from the others. The probe has a bound.
+  const answered = probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS));
+  state.asked.set(broker.id, { atMs: nowMs, answered });
+  return answered;
 }
 
 function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: Observation | undefined) => Observation): void {
@@ -149,8 +162,8 @@ function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: 
   const after = verdictOf(deps, state, broker);
   if (before === after || (before !== 'dead' && after !== 'dead')) return;
   if (after === 'dead') deps.telemetry.count('kelp.brokers.dead', 1);
-  const { kind, stillMs, failed, refused, reported: wasReported } = observation;
-  const why = { broker, kind, stillMs: Math.round(stillMs), failed, refused, reported: wasReported };
+  const { kind, stillMs, failed, reported } = observation;
+  const why = { broker, kind, stillMs: Math.round(stillMs), failed, reported };
   deps.telemetry.log('warn', after === 'dead' ? 'a broker is dead' : 'a broker that was taken for dead lives', why);
 }
 

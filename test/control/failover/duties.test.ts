@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { brokerKey } from '../../../src/format/item-key.ts';
 import type { BrokerId, SegmentId } from '../../../src/model/ids.ts';
 import {
   BROKER_PROBE_MS,
@@ -8,7 +9,7 @@ import {
   LEADER_HEARTBEAT_MS,
   LEASE_MS,
 } from '../../../src/model/limits.ts';
-import type { Topic } from '../../../src/model/topic.ts';
+import { TENANT_DEFAULT, type Topic } from '../../../src/model/topic.ts';
 import { interceptTable } from '../../simulation/intercept.ts';
 import { problemsOf, readLineage, unlisted } from './check-topology.ts';
 import { createFailoverWorld, type FailoverWorld, type Leading, type TestLeader } from './world.ts';
@@ -57,17 +58,33 @@ async function expectMoved(at: Scene): Promise<void> {
 }
 
 describe('a broker dies', () => {
-  test('killed: two refused probes, and its segments are with others; its item goes last', async () => {
+  test('killed: nothing of it for a lease, and its segments are with others; its item goes last', async () => {
     const at = await scene();
     await at.world.clock.advance(10_000);
     at.world.kill(at.b);
     const tookMs = await at.world.until(() => isMoved(at));
-    expect(tookMs).toBeLessThanOrEqual(2 * BROKER_PROBE_MS + SLACK_MS);
+    expect(tookMs).toBeLessThanOrEqual(LEASE_MS + 2 * BROKER_PROBE_MS + SLACK_MS);
     await expectMoved(at);
     expect(at.leader.telemetry.total('kelp.brokers.dead')).toBe(1);
     expect(at.leader.telemetry.total('kelp.segments.moved')).toBe(3);
     expect(at.leader.telemetry.counts.find(({ name }) => name === 'kelp.segments.moved')?.attributes).toEqual({ kind: 'failover' });
     expect(at.leader.telemetry.total('kelp.moves.failed')).toBe(0);
+  });
+
+  test('killed, and back under its id within the lease: it keeps its segments', async () => {
+    const at = await scene();
+    await at.world.clock.advance(10_000);
+    at.world.freeze(at.b);
+    at.world.peers.set(at.b, 'refuses');
+    await at.world.clock.advance(LEASE_MS - 200);
+    at.world.thaw(at.b);
+    // It registers first of all.
+    const again = { condition: [], changes: [{ op: 'add', path: ['version'], value: 1 }] } as const;
+    await at.world.table.update(brokerKey(TENANT_DEFAULT, at.b), again, at.world.signal);
+    await at.world.clock.advance(30_000);
+    expect((await at.world.read(at.topic)).open).toEqual(at.topic.open);
+    expect(at.leader.telemetry.total('kelp.brokers.dead')).toBe(0);
+    await at.leading.stop();
   });
 
   test.each([0, 400, 1_100, 1_700, 2_300, 2_900])('stopped %i ms into a round: within a lease and three probes', async (phaseMs) => {

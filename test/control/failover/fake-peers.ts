@@ -35,11 +35,14 @@ export function createFakePeers(): FakePeers {
       const behaviour = behaviours.get(request.broker.id) ?? 'refuses';
       if (behaviour === 'refuses') throw new KelpError('unavailable', 'peer-refused', 'nobody listens');
       if (behaviour === 'hangs') return unanswered(signal);
-      return { status: STATUS[behaviour], body: new TextEncoder().encode('{}') };
+      return { status: STATUS[behaviour], body: new TextEncoder().encode(JSON.stringify(answerOf(one))) };
     },
   };
   return peers;
 }
+
+/** Of a probe, as `someBroker` has registered; how far its heartbeats are shows in its item alone. */
+const answerOf = ({ broker, operation }: Sent) => (operation === 'probe' ? { broker, instance: `i-${broker}`, version: 0 } : {});
 
 function sentOf({ broker, operation, body }: PeerRequest): Sent {
   const text = body.map((part) => new TextDecoder().decode(part)).join('');

@@ -11,7 +11,7 @@ import { intend } from '../../../src/topology/apply-change.ts';
 import { createFaultyTable, type TableFault } from '../../faults/faulty-table.ts';
 import { interceptTable, type TableCall } from '../../simulation/intercept.ts';
 import { replaceSegment } from '../../simulation/replace-segment.ts';
-import { brokerId } from '../some-broker.ts';
+import { brokerId, someBroker } from '../some-broker.ts';
 import { problemsOf, readLineage, unlisted } from './check-topology.ts';
 import { createFailoverWorld, type FailoverWorld, type LeaderOptions, type TestLeader } from './world.ts';
 
@@ -77,6 +77,8 @@ test('counts follow: what was chosen is added, what was served is taken off, wha
 
 test('a broker that does not flush in time, or refuses to, keeps nobody longer than that', async () => {
   const at = await scene(2);
+  // It has answered before.
+  await at.world.run(at.leader.duties.isUsable(someBroker(c), at.world.signal));
   at.world.peers.set(c, 'hangs');
   const beganMs = at.world.clock.monotonicMs();
   expect(await at.world.run(moveSegments(at.deps, await moving(at), at.world.signal))).toBe(2);

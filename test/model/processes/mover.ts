@@ -44,7 +44,7 @@ function moveDeps(deps: TopologyDeps, name: string, to: readonly BrokerId[]): Mo
     telemetry: { count: () => {}, adjust: () => {}, record: () => {}, log: () => {} },
     assigner: assignerOf(deps, to),
     counts: noCounts,
-    messenger: { probe: async () => 'answered', flush: async () => {}, refresh: () => {} },
+    messenger: { probe: async () => ({ probe: 'answered' }), flush: async () => {}, refresh: () => {} },
     living: () => [],
     unfit: () => new Set(),
   };
