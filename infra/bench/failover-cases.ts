@@ -6,7 +6,6 @@ import { rowOfTimes } from './row.ts';
 /** Each is a kill and a restart. */
 const ROUNDS = 5;
 const SEGMENT = 's0000000';
-const RETRY = 20;
 
 type Served = { readonly topic: string; readonly brokers: readonly [BenchBroker, BenchBroker] };
 
@@ -18,12 +17,12 @@ export async function measureFailover(bench: Bench, fleet: BenchFleet): Promise<
     for (let round = 0; round < ROUNDS; round += 1) {
       bench.say(`i: kill -9 of an assigned broker, ${reports ? 'reported' : 'not reported'}, ${round + 1} of ${ROUNDS}`);
       await fleet.whole();
-      const { topic, brokers } = await serve(fleet, `bench-i-${reports ? 'report' : 'none'}-${round}`);
+      const { topic, brokers } = await serve(bench, fleet, `bench-i-${reports ? 'report' : 'none'}-${round}`);
       const [first, second] = brokers;
       await first.client.publish(topic);
       await first.child().kill();
       const beganMs = performance.now();
-      await (reports ? publishAfterReport(fleet, { topic, brokers }) : publishElsewhere({ topic, brokers }));
+      await (reports ? publishAfterReport(bench, fleet, { topic, brokers }) : publishElsewhere({ topic, brokers }));
       ackedMs.push(performance.now() - beganMs);
       await until('the segment moves', async () => ((await isMoved(second, topic)) ? true : undefined), bench.signal);
       movedMs.push(performance.now() - beganMs);
@@ -52,24 +51,26 @@ export async function measureLeader(bench: Bench, fleet: BenchFleet): Promise<vo
   bench.record(rowOfTimes({ case: 'j', label: 'kill -9 of the leader: next assignment' }, times));
 }
 
-/** A topic whose segment has the leader as its second broker at most: that the leader dies is (j). */
-async function serve(fleet: BenchFleet, name: string): Promise<Served> {
-  const leader = await fleet.leader();
-  for (let i = 0; i < RETRY; i += 1) {
-    const topic = `${name}-${i}`;
+/** A topic whose segment has two brokers, the leader as the second at most: that the leader dies is (j). */
+function serve({ signal }: Bench, fleet: BenchFleet, name: string): Promise<Served> {
+  let made = 0;
+  // Those who are just back are given nothing for a moment, and what is chosen meanwhile is for ever.
+  const look = async (): Promise<Served | undefined> => {
+    const topic = `${name}-${(made += 1)}`;
+    const leader = await fleet.leader();
     await leader.client.createTopic(topic);
     const [first, second] = ((await leader.client.assignment(topic, SEGMENT))?.brokers ?? []).map(({ id }) => fleet.byId(id));
-    if (first !== undefined && second !== undefined && first !== leader) return { topic, brokers: [first, second] };
-  }
-  throw new KelpError('unavailable', 'not-ready', `each of ${RETRY} segments was given to the leader first`);
+    return first === undefined || second === undefined || first === leader ? undefined : { topic, brokers: [first, second] };
+  };
+  return until('a segment is served by others than the leader', look, signal);
 }
 
 /** As a client does that reports: nobody listens, so it tells another broker, and publishes to whom the answer names. */
-async function publishAfterReport(fleet: BenchFleet, { topic, brokers: [first, second] }: Served): Promise<void> {
+async function publishAfterReport({ signal }: Bench, fleet: BenchFleet, { topic, brokers: [first, second] }: Served): Promise<void> {
   await expectNobody(first, topic);
-  const answer = await second.client.assignment(topic, SEGMENT, first.id);
-  const serving = answer?.successors[0]?.brokers[0];
-  if (serving === undefined) throw new KelpError('unavailable', 'not-ready', `${first.id} is dead, but ${JSON.stringify(answer)}`);
+  // Of a broker that has answered the leader a moment ago nothing is believed yet: the client asks again.
+  const look = async () => (await second.client.assignment(topic, SEGMENT, first.id))?.successors[0]?.brokers[0];
+  const serving = await until('a report is believed', look, signal);
   await fleet.byId(serving.id).client.publish(topic);
 }
 

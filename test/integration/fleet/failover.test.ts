@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { LEASE_MS } from '../../../src/model/limits.ts';
+import { BROKER_PROBE_MS, LEASE_MS } from '../../../src/model/limits.ts';
 import { checkHistory } from '../../checkers/check-history.ts';
 import { startCrew } from '../../clients/crew.ts';
 import { readByCursor } from '../../clients/reader.ts';
@@ -133,6 +134,8 @@ describe('kill -9 of a broker that serves a segment', () => {
     async () => {
       const { topic, victim } = await servedByFollower(fleet, 'reported');
       const { url } = fleet.others(victim)[0];
+      // Who was asked so lately is not asked again for a report.
+      await sleep(BROKER_PROBE_MS);
       await victim.kill();
       const answer = await assignmentOf(url, { topic, segment: SEGMENT, suspect: victim.id });
       expect(answer.brokers).toEqual([]);
