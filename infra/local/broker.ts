@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Configuration } from '../../src/cli/configuration.ts';
 import { reachableUrl } from '../../src/cli/reachable-url.ts';
-import { LEAVE_MS_MAX, STOP_CLOSE_MS_MAX, STOP_LINGER_MS, STOP_MS_MAX } from '../../src/model/limits.ts';
+import { LEASE_RELEASE_MS_MAX, LEAVE_MS_MAX, STOP_CLOSE_MS_MAX, STOP_LINGER_MS, STOP_MS_MAX } from '../../src/model/limits.ts';
 import type { Child, Children } from './processes.ts';
 import { untilReady } from './until.ts';
 
@@ -11,7 +11,7 @@ const YOUNG_GENERATION_MAX = 8;
 const READY_MS = 30_000;
 const MARGIN_MS = 1_000;
 /** A broker that leaves its segments to others ends by itself within this. */
-export const LEAVING_STOP_MS = LEAVE_MS_MAX + STOP_LINGER_MS + STOP_MS_MAX + STOP_CLOSE_MS_MAX + MARGIN_MS;
+export const LEAVING_STOP_MS = LEAVE_MS_MAX + LEASE_RELEASE_MS_MAX + STOP_LINGER_MS + STOP_MS_MAX + STOP_CLOSE_MS_MAX + MARGIN_MS;
 
 export type Broker = { readonly child: Child; readonly url: string };
 

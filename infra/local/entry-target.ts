@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Address = { readonly host: string; readonly port: number };
 
 /**
- * `ready`: takes new connections. `gone`: nobody listens, as far as is known; asking costs nothing. `unready`: it answers and
- * says that it is not ready: it stops, or a store does not answer. `silent`: it is there and does not answer.
+ * `ready`: takes new connections. `gone`: nobody listens, as far as is known; asking costs nothing. `leaving`: it answers, and
+ * says that it was told to stop. `silent`: it is there and does not answer.
  */
-export type Health = 'ready' | 'gone' | 'unready' | 'silent';
+export type Health = 'ready' | 'gone' | 'leaving' | 'silent';
 
 export type Target = {
   readonly address: Address;
@@ -24,12 +24,10 @@ export type HealthTimes = {
   readonly checkMs: number;
   /** A sign of life that takes longer, twice in a row, has stopped coming: far more than a busy broker's, less than a client's patience. */
   readonly silentMs: number;
-  /** How long readiness may take: it waits for the stores. */
-  readonly readyMs: number;
 };
-export const HEALTH_TIMES: HealthTimes = { checkMs: 500, silentMs: 1_000, readyMs: 3_000 };
+export const HEALTH_TIMES: HealthTimes = { checkMs: 500, silentMs: 1_000 };
 
-const RANK: Readonly<Record<Health, number>> = { ready: 0, gone: 1, unready: 2, silent: 3 };
+const RANK: Readonly<Record<Health, number>> = { ready: 0, gone: 1, leaving: 2, silent: 3 };
 
 export const createTarget = (address: Address): Target => ({ address, health: 'gone', connections: new Set(), chosen: 0 });
 
@@ -50,24 +48,20 @@ export async function watch(target: Target, times: HealthTimes, signal: AbortSig
   }
 }
 
+/** By its sign of life alone: readiness asks the stores, which have enough to do, and are the same for all. */
 async function check(address: Address, times: HealthTimes): Promise<Health> {
-  let life = await ask(address, '/livez', times.silentMs);
+  const first = await ask(address, times.silentMs);
   // It may be us who stood still, and then its answer was only read too late.
-  if (life === 'late') life = await ask(address, '/livez', times.silentMs);
-  if (life === 'late') return 'silent';
-  if (life === 'refused') return 'gone';
-  return (await ask(address, '/readyz', times.readyMs)) === 200 ? 'ready' : 'unready';
+  return first === 'silent' ? ask(address, times.silentMs) : first;
 }
 
-/** The answer's status. */
-async function ask({ host, port }: Address, path: string, waitMs: number): Promise<number | 'late' | 'refused'> {
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
+async function ask({ host, port }: Address, waitMs: number): Promise<Health> {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/livez`;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(waitMs) });
-    await answer.arrayBuffer();
-    return answer.status;
+    return /"leaving"/.test(await answer.text()) ? 'leaving' : 'ready';
   } catch (error) {
-    return (error as Error).name === 'TimeoutError' ? 'late' : 'refused';
+    return (error as Error).name === 'TimeoutError' ? 'silent' : 'gone';
   }
 }
 

@@ -77,7 +77,11 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
       return served.read(topic, segment, signal).then((read) => routeOf(place, read, signal));
     },
     send: (broker, forward, signal) => sendForward(peers, broker, forward, signal),
-    refused: suspects.refused,
+    refused(broker) {
+      suspects.refused(broker);
+      // It may live elsewhere by now.
+      lookSoon();
+    },
     suspect: suspects.note,
     brokersOf(topic, segment) {
       const ids = served.known(topic, segment) ?? [];

@@ -12,7 +12,8 @@ export type Serving = {
 
 /**
  * Ends a broker's process: hands its segments to others and serves on meanwhile, then finishes what is in flight. `hurry` ends
- * the first part. Answers the exit code. Bounded by LEAVE_MS_MAX, STOP_LINGER_MS, STOP_MS_MAX and STOP_CLOSE_MS_MAX.
+ * the first part. Answers the exit code. Bounded by LEAVE_MS_MAX, LEASE_RELEASE_MS_MAX, STOP_LINGER_MS, STOP_MS_MAX and
+ * STOP_CLOSE_MS_MAX.
  */
 export async function stopServing(serving: Serving, hurry: AbortSignal): Promise<number> {
   const { broker, server, write } = serving;

@@ -113,7 +113,7 @@ function createLife(deps: LeaveDeps, member: Member): Pick<ControlPlane, 'run' |
       const leading = isFleet ? Promise.resolve() : member.lead(AbortSignal.any([signal, left.signal]));
       registered = member.register(AbortSignal.any([signal, registering.signal]));
       // Drained, or another process under its id: whoever is no broker any more doesn't lead them, either.
-      const ended = isFleet ? registered : registered.then(() => left.abort());
+      const ended = registered.then(() => (isFleet || registering.signal.aborted ? undefined : left.abort()));
       running = Promise.all([ended, leading]);
       await running;
     },

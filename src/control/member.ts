@@ -56,7 +56,7 @@ export function createMember(deps: MemberDeps): Member {
     onWritten: (broker) => directory.learn([broker]),
   });
   const counts = createSegmentCounts(deps);
-  const assigner = createAssigner({ ...deps, counts, isUsable: (broker, own) => duties.isUsable(broker, own) });
+  const assigner = createAssigner({ ...deps, counts, isUsable: (...asked) => duties.isUsable(...asked) });
   const duties: Duties = createDuties({ ...deps, assigner, counts });
   const whileLeading = <T>(work: () => Promise<T>): Promise<T> => (isLeader() ? work() : Promise.reject(notLeader()));
   return {

@@ -5,7 +5,7 @@ import { type BrokerId, isBrokerId, isSegmentId, isTopicId, isTopicName, type Se
 import { DRAIN_PER_SECOND_MAX, REPLICAS_MAX } from '../model/limits.ts';
 import type { Bytes } from '../model/message.ts';
 
-// What brokers ask of each other about control, as JSON. Exactly these members: a wrong one is an error, not ignored.
+// What brokers ask of each other about control, as JSON. Members that are not known are those of a newer version, and ignored.
 
 const text = <T extends string>(isOne: (value: string) => boolean): z.ZodMiniType<T> =>
   z.custom<T>((value) => typeof value === 'string' && isOne(value));
@@ -13,22 +13,22 @@ const count = z.int().check(z.nonnegative());
 const topic = text<TopicId>(isTopicId);
 const segment = text<SegmentId>(isSegmentId);
 const broker = text<BrokerId>(isBrokerId);
-const nothing = z.strictObject({});
+const nothing = z.object({});
 
 /** By operation: its body, and its answer. */
 export const PEER_MESSAGES = {
   /** The term that the asked one leads. */
-  lease: { request: nothing, answer: z.strictObject({ epoch: count, version: count }) },
+  lease: { request: nothing, answer: z.object({ epoch: count, version: count }) },
   /** Which life of which broker this is, and the version of its item as it wrote it last: 0 if it has not yet. */
-  probe: { request: nothing, answer: z.strictObject({ broker, instance: z.string(), version: count }) },
+  probe: { request: nothing, answer: z.object({ broker, instance: z.string(), version: z._default(count, 0) }) },
   assign: {
-    request: z.strictObject({ topic, name: text<string>(isTopicName), segment }),
-    answer: z.strictObject({ brokers: z.array(broker).check(z.maxLength(REPLICAS_MAX)) }),
+    request: z.object({ topic, name: text<string>(isTopicName), segment }),
+    answer: z.object({ brokers: z.array(broker).check(z.maxLength(REPLICAS_MAX)) }),
   },
-  suspect: { request: z.strictObject({ topic, segment, broker }), answer: z.strictObject({ dead: z.boolean() }) },
+  suspect: { request: z.object({ topic, segment, broker }), answer: z.object({ dead: z.boolean() }) },
   drain: {
-    request: z.strictObject({ broker, perSecond: z.int().check(z.minimum(1), z.maximum(DRAIN_PER_SECOND_MAX)) }),
-    answer: z.strictObject({ segments: count }),
+    request: z.object({ broker, perSecond: z.int().check(z.minimum(1), z.maximum(DRAIN_PER_SECOND_MAX)) }),
+    answer: z.object({ segments: count }),
   },
 } as const;
 

@@ -6,7 +6,7 @@ import { createDrainBroker, createGetLeader, createListBrokers, createSegmentBro
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { createInternalRoute } from './internal.ts';
-import { createAbout, createMetrics, createReadyz, livez, openapi } from './operations.ts';
+import { createAbout, createMetrics, createLivez, createReadyz, openapi } from './operations.ts';
 import { methodsOf, type Operation, ROUTES } from './paths.ts';
 import { createPublishMessage } from './publish-message.ts';
 import { createPublishMessages } from './publish-messages.ts';
@@ -26,10 +26,13 @@ export function createApp(deps: HttpDependencies): Hono {
     app.on(method, path, serve({ name: path, method, open: open === true }, handlers[operation]));
   }
   const none = serve({ name: 'none', method: 'any', open: false }, unmatched);
+  // Nothing is there for whoever is no broker of this Kelp, with or without a token.
+  const nothing = serve({ name: 'none', method: 'any', open: true }, unmatched);
   const { internal, telemetry } = deps;
   if (internal !== undefined) {
-    app.on(PEER_METHOD, `${PEER_PATH}:operation`, createInternalRoute({ internal, telemetry, serve, unmatched: none }));
+    app.on(PEER_METHOD, `${PEER_PATH}:operation`, createInternalRoute({ internal, telemetry, serve, unmatched: nothing }));
   }
+  app.all(`${PEER_PATH}*`, nothing);
   app.notFound(none);
   return app;
 }
@@ -37,7 +40,7 @@ export function createApp(deps: HttpDependencies): Hono {
 function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>> {
   const readers = { ...deps, waiters: createWaiters(deps.telemetry) };
   return {
-    livez,
+    livez: createLivez(deps),
     readyz: createReadyz(deps),
     metrics: createMetrics(deps),
     openapi,

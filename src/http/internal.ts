@@ -30,7 +30,7 @@ const BYTES_TYPE = 'application/octet-stream';
 
 /**
  * Requests of brokers to each other. Without a right signature there is no such path, whatever else is right or wrong and
- * whatever token comes along; with one, no token is needed. The signature covers the body's hash, and so is checked before
+ * whatever token comes along or not; with one, no token is needed. The signature covers the body's hash, and so is checked before
  * the body is read: nobody else can make this broker read one.
  */
 export function createInternalRoute(deps: InternalDeps): Answers {

@@ -90,8 +90,8 @@ const STREAM_OVER = { description: 'Server-sent events only: the segment is seal
 
 export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>> = {
   livez: {
-    summary: 'Whether the process answers.',
-    answers: { 200: { description: 'It does.', content: { [JSON_MEDIA]: schemas.Status } } },
+    summary: 'Whether the process answers, and whether it was told to stop.',
+    answers: { 200: { description: 'It does.', content: { [JSON_MEDIA]: schemas.Life } } },
   },
   readyz: {
     summary: 'Whether both stores take a write and give it back.',

@@ -23,9 +23,12 @@ import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, PROMETHEUS_MEDIA, SSE
 import { openApiText } from './openapi.ts';
 
 const ALIVE = JSON.stringify({ status: 'ok' });
+const LEAVING = JSON.stringify({ status: 'leaving' });
 
-/** The process answers; that is all it says. */
-export const livez: Handler = () => okText(ALIVE);
+/** The process answers, without asking anybody; and whether it was told to stop, so that balancers needn't ask for more. */
+export function createLivez({ leaving }: HttpDependencies): Handler {
+  return () => okText(leaving.aborted ? LEAVING : ALIVE);
+}
 
 /**
  * Both stores took a write and gave it back within the last second. Everybody may ask, so all who ask at a time share one

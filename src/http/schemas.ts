@@ -195,6 +195,7 @@ export const Results = z.strictObject({ results: z.array(Placed).min(1) }).meta(
 export const PartialResults = z.strictObject({ results: z.array(z.union([Placed, Problem])).min(2) }).meta({ id: 'PartialResults' });
 
 export const Status = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Status' });
+export const Life = z.strictObject({ status: z.enum(['ok', 'leaving']) }).meta({ id: 'Life' });
 
 const Limit = z.int().min(1);
 export const About = z

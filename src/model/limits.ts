@@ -241,10 +241,10 @@ export const LEADER_POLL_MS_MAX = 200;
 export const LEADER_KNOWN_MS_MAX = 1_000;
 /** How often a broker writes that it lives; a leader's lease says so too. */
 export const HEARTBEAT_MS = 2_000;
-export const LEADER_HEARTBEAT_MS = 6_000;
-/** How often the leader asks each process for a sign of life, and reads all brokers' items. */
+export const LEADER_HEARTBEAT_MS = 10_000;
+/** How often the leader asks each process for a sign of life, and reads all brokers' items, where all of them answer. */
 export const BROKER_PROBE_MS = 1_000;
-export const BROKERS_READ_MS = 3_000;
+export const BROKERS_READ_MS = 6_000;
 /** A probe of a broker. */
 export const BROKER_PROBE_MS_MAX = 1_000;
 /** Failed probes in a row, by which a fleet is dead. */

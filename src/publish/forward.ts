@@ -159,6 +159,7 @@ function whileAlive(
   const over = new AbortController();
   const waiting = new AbortController();
   const onAbort = (): void => waiting.abort(signal.reason);
+  if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   const watch = async (): Promise<void> => {
     do await clock.sleep(FORWARD_SUSPECT_MS, over.signal);

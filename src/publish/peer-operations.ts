@@ -16,11 +16,11 @@ export type PeerPublishDeps = {
   forget(name: string): void;
 };
 
-const Flush = z.strictObject({
+const Flush = z.object({
   topic: z.string().check(z.refine(isTopicId)),
   segments: z.array(z.string().check(z.refine(isSegmentId))),
 });
-const Refresh = z.strictObject({ topics: z.array(z.string().check(z.refine(isTopicName))) });
+const Refresh = z.object({ topics: z.array(z.string().check(z.refine(isTopicName))) });
 
 const DONE = encodeUtf8('{}');
 

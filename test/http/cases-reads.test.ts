@@ -108,6 +108,7 @@ describe('J-20 reads-that-return-nothing', () => {
     const polls = [log.read('?waitMs=25000'), t.send('GET', `/v1/topics/${log.topic}/messages?waitMs=25000`)];
     await expect.poll(() => waiting).toBe(2);
     t.leave();
+    expect((await t.send('GET', '/livez')).json).toEqual({ status: 'leaving' });
     expect((await t.send('GET', '/readyz')).status).toBe(503);
     expect((await log.read('')).status).toBe(200);
     t.stop();

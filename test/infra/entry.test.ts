@@ -5,7 +5,7 @@ import { type AddressInfo, createConnection, createServer, type Server, type Soc
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createEntry, type Entry } from '../../infra/local/entry.ts';
 
-const TIMES = { checkMs: 20, silentMs: 200, readyMs: 300 };
+const TIMES = { checkMs: 20, silentMs: 200 };
 /** Where the test itself keeps this one thread busy. */
 const PATIENT = { ...TIMES, silentMs: 10_000 };
 const BODY_BYTES = 24 * 1_048_576;
@@ -31,14 +31,13 @@ async function startToy(serve: (socket: Socket, first: Buffer) => void, port = 0
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     socket.once('data', (first) => {
-      const check = /^GET \/(livez|readyz) /.exec(first.toString('latin1'))?.[1];
-      if (check === undefined) {
+      if (!first.toString('latin1').startsWith('GET /livez ')) {
         taken.push(socket);
         return serve(socket, first);
       }
       if (toy.health === 'hang') return;
-      const status = check === 'readyz' && toy.health === 'stopping' ? '503 Service Unavailable' : '200 OK';
-      socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      const body = toy.health === 'stopping' ? '{"status":"leaving"}' : '{"status":"ok"}';
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
     });
   });
   await new Promise<void>((resolve) => server.listen(port, HOST, resolve));

@@ -38,7 +38,13 @@ export async function answerAssignment(
     if (brokers.length === 0) head = await readHead(deps, topic, segment, signal);
   }
   if (head.state === 'sealed') return { segment, brokers: [], successors: await followSuccessors(deps, head, signal) };
-  return { segment, brokers: await deps.directory.addresses(brokers, signal), successors: [] };
+  const addresses = await deps.directory.addresses(brokers, signal);
+  const [gone] = brokers;
+  // A leader that stood still may have given it to somebody who had left by then: without a broker, nobody would ever notice.
+  if (addresses.length === 0 && gone !== undefined && suspect !== gone) {
+    return answerAssignment(deps, { topic, segment, suspect: gone }, signal);
+  }
+  return { segment, brokers: addresses, successors: [] };
 }
 
 /** Whoever does not serve the segment keeps nobody from it; and this broker knows of itself that it lives. */

@@ -27,8 +27,11 @@ export type Assigner = {
 export type AssignerDeps = TopologyDeps & {
   readonly directory: BrokerDirectory;
   readonly counts: SegmentCounts;
-  /** Whether it may be given anything: the leader may take it for dead, or may not reach it, though it is registered. */
-  readonly isUsable?: (broker: BrokerRecord, signal: AbortSignal) => Promise<boolean>;
+  /**
+   * Whether it may be given anything: the leader may take it for dead, or may not reach it, though it is registered. `again`:
+   * it may be back by now, and there are too few others.
+   */
+  readonly isUsable?: (broker: BrokerRecord, options: { readonly again: boolean }, signal: AbortSignal) => Promise<boolean>;
 };
 
 export function createAssigner(deps: AssignerDeps): Assigner {
@@ -73,7 +76,7 @@ async function candidates(
 ): Promise<readonly BrokerRecord[]> {
   const all = await deps.directory.list({ fresh }, signal);
   const asked = all.filter((broker) => !isDraining(broker) && !without.has(broker.id));
-  const usable = await Promise.all(asked.map((broker) => deps.isUsable?.(broker, signal) ?? true));
+  const usable = await Promise.all(asked.map(async (broker) => (await deps.isUsable?.(broker, { again: fresh }, signal)) ?? true));
   return asked.filter((_, index) => usable[index]);
 }
 

@@ -14,7 +14,7 @@ export type BrokerDirectory = {
   list(options: { readonly fresh: boolean }, signal: AbortSignal): Promise<readonly BrokerRecord[]>;
   /** Without a read: as seen last, however old. */
   known(id: BrokerId): BrokerRecord | undefined;
-  /** Reads once if one of the ids is unknown; ids that are nobody's are left out. Keeps the order. */
+  /** As `list`, and reads once if one of the ids is unknown; ids that are nobody's are left out. Keeps the order. */
   addresses(ids: readonly BrokerId[], signal: AbortSignal): Promise<readonly BrokerAddress[]>;
   /** Takes states that writes gave. */
   learn(brokers: readonly BrokerRecord[]): void;
@@ -70,7 +70,7 @@ export function createBrokerDirectory(deps: DirectoryDeps): BrokerDirectory {
     forget: (id) => take(id, undefined),
     list: async ({ fresh }, signal) => (fresh || !isBelieved() ? share(signal) : listed()),
     async addresses(ids, signal) {
-      if (ids.some((id) => !brokers.has(id) && !strangers.has(id))) {
+      if (!isBelieved() || ids.some((id) => !brokers.has(id) && !strangers.has(id))) {
         await share(signal);
         strangers.note(ids.filter((id) => !brokers.has(id)));
       }

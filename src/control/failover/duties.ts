@@ -29,8 +29,8 @@ export type Duties = {
   drain: LeaderService['drain'];
   /** Judged dead, and not known to be back. */
   isDead(broker: BrokerId): boolean;
-  /** Whether it may be given segments: it has answered, and is not judged dead. One that was not asked yet is asked now. */
-  isUsable(broker: BrokerRecord, signal: AbortSignal): Promise<boolean>;
+  /** Whether it may be given segments, as of BrokerWatch. */
+  isUsable: BrokerWatch['isUsable'];
 };
 
 export type DutiesDeps = TopologyDeps & {
@@ -70,7 +70,7 @@ export function createDuties(deps: DutiesDeps): Duties {
       return asked;
     },
     isDead,
-    isUsable: (broker, signal) => watch.isUsable(broker, signal),
+    isUsable: watch.isUsable,
   };
 }
 

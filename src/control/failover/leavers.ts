@@ -107,6 +107,8 @@ async function leave(deps: LeaversDeps, state: State, broker: BrokerId, term: Te
 
 /** It serves nothing: its item goes, unless it has shown a sign of life. Answers whether it is gone. */
 async function takeOff(deps: LeaversDeps, state: State, broker: BrokerId, signal: AbortSignal): Promise<boolean> {
+  // Its heartbeats go on while it drains, and what was read of it is old at once.
+  if (reasonOf(deps, state, broker)?.kind === 'drain') await deps.watch.read(signal);
   const record = deps.directory.known(broker);
   const reason = reasonOf(deps, state, broker);
   state.gone.delete(broker);

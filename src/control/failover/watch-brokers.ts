@@ -19,8 +19,11 @@ export type BrokerWatch = {
   /** Somebody could not reach it: probed now, but once in BROKER_PROBE_MS; all who report it meanwhile share the answer. */
   report(broker: BrokerRecord, signal: AbortSignal): Promise<Verdict>;
   verdict(broker: BrokerId): Verdict;
-  /** Whether it has ever answered, and is not dead; asked now if it was not yet. Whoever registers a wrong address gets nothing. */
-  isUsable(broker: BrokerRecord, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Whether it has ever answered, and is not dead: whoever registers a wrong address gets nothing. Asked now if it was not yet;
+   * `again`: also if it has failed since.
+   */
+  isUsable(broker: BrokerRecord, options: { readonly again: boolean }, signal: AbortSignal): Promise<boolean>;
   /** What was seen of its item; undefined: nothing yet. */
   observed(broker: BrokerId): Observation | undefined;
   /** As read last, and as learnt since. */
@@ -35,10 +38,11 @@ export type WatchDeps = {
   readonly self: BrokerAddress;
 };
 
-type Asked = { readonly atMs: number; readonly answered: Promise<void> };
+type Report = { readonly atMs: number; readonly verdict: Promise<Verdict> };
 type State = {
   readonly observations: Map<BrokerId, Observation>;
-  readonly asked: Map<BrokerId, Asked>;
+  readonly reports: Map<BrokerId, Report>;
+  readonly asking: Map<BrokerId, Promise<void>>;
   brokers: readonly BrokerRecord[];
   /** The sending of the last read that was answered. */
   readMs: number;
@@ -49,7 +53,8 @@ type State = {
 export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
   const state: State = {
     observations: new Map(),
-    asked: new Map(),
+    reports: new Map(),
+    asking: new Map(),
     brokers: [],
     readMs: -Infinity,
     lookedMs: -Infinity,
@@ -58,7 +63,7 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
   return {
     begin(stopped) {
       state.observations.clear();
-      state.asked.clear();
+      state.reports.clear();
       state.readMs = -Infinity;
       state.stopped = stopped;
     },
@@ -73,7 +78,7 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
     },
     read: (signal) => read(deps, state, signal),
     report: (broker, signal) => orAbort(report(deps, state, broker), signal),
-    isUsable: (broker, signal) => orAbort(isUsable(deps, state, broker), signal),
+    isUsable: (broker, { again }, signal) => orAbort(isUsable(deps, state, broker, again), signal),
     verdict: (broker) => verdictOf(deps, state, broker),
     observed: (broker) => state.observations.get(broker),
     brokers: () => state.brokers.flatMap((broker) => deps.directory.known(broker.id) ?? []),
@@ -127,32 +132,42 @@ function unseen({ clock }: WatchDeps, broker: BrokerRecord): Observation {
   return afterRead(undefined, broker, { sentMs: nowMs, answeredMs: nowMs });
 }
 
-/** One that has failed before is asked again by the looks of a term; only where there are none, it is asked here. */
-async function isUsable(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<boolean> {
+/** One that has failed is asked again by the looks of a term; here, only where nobody looks, or where it is wanted badly. */
+async function isUsable(deps: WatchDeps, state: State, broker: BrokerRecord, again: boolean): Promise<boolean> {
   if (broker.id === deps.self.id) return true;
   const isFine = (): boolean => state.observations.get(broker.id)?.answered === true && verdictOf(deps, state, broker.id) !== 'dead';
   if (isFine()) return true;
   const hasFailed = (state.observations.get(broker.id)?.failed ?? 0) > 0;
   const isWatched = deps.clock.monotonicMs() - state.lookedMs < BROKERS_READ_MS;
-  if (!hasFailed || !isWatched) await probeOnce(deps, state, broker);
+  if (again || !hasFailed || !isWatched) await probeTogether(deps, state, broker);
   return isFine();
 }
 
-async function report(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<Verdict> {
-  await probeOnce(deps, state, broker);
-  note(deps, state, broker.id, (before) => afterReport(before ?? unseen(deps, broker)));
-  return verdictOf(deps, state, broker.id);
+/** All who ask while it is under way share the answer. */
+function probeTogether(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<void> {
+  const underWay = state.asking.get(broker.id) ?? probeAlone(deps, state, broker).finally(() => state.asking.delete(broker.id));
+  state.asking.set(broker.id, underWay);
+  return underWay;
 }
 
-/** All who ask within a time share the answer. */
-function probeOnce(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<void> {
+/** Nobody's own signal: a caller who leaves must not take the answer away from the others. The probe has a bound. */
+function probeAlone(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<void> {
+  return probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS));
+}
+
+/** Whoever reports it within a time shares the answer: reports cost a healthy broker next to nothing. */
+function report(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<Verdict> {
   const nowMs = deps.clock.monotonicMs();
-  const last = state.asked.get(broker.id);
-  if (last !== undefined && nowMs - last.atMs < BROKER_PROBE_MS) return last.answered;
-  // Nobody's own signal: a caller who leaves must not take the answer away from the others. The probe has a bound.
-  const answered = probe(deps, state, broker, deps.clock.deadline(2 * BROKER_PROBE_MS));
-  state.asked.set(broker.id, { atMs: nowMs, answered });
-  return answered;
+  const last = state.reports.get(broker.id);
+  if (last !== undefined && nowMs - last.atMs < BROKER_PROBE_MS) return last.verdict;
+  const ask = async (): Promise<Verdict> => {
+    await probeAlone(deps, state, broker);
+    note(deps, state, broker.id, (before) => afterReport(before ?? unseen(deps, broker)));
+    return verdictOf(deps, state, broker.id);
+  };
+  const verdict = ask();
+  state.reports.set(broker.id, { atMs: nowMs, verdict });
+  return verdict;
 }
 
 function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: Observation | undefined) => Observation): void {

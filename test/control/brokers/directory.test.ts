@@ -93,15 +93,18 @@ describe('addresses', () => {
     expect(await addresses('x', 'a')).toEqual(['a']);
   });
 
-  test('cost a read only where one is unknown, however old the rest is', async () => {
-    const { addresses, clock, memory, queries } = await directoryOf('a', 'b');
+  test('cost a read where one is unknown, and where what is known is old: a broker may live elsewhere by now', async () => {
+    const { directory, addresses, clock, memory, queries } = await directoryOf('a', 'b');
     await addresses('a');
-    await clock.advance(10 * BROKERS_KNOWN_MS_MAX);
     expect(await addresses('a', 'b')).toEqual(['a', 'b']);
     expect(queries()).toBe(1);
     await putBroker(memory, someBroker('c'));
     expect(await addresses('c')).toEqual(['c']);
     expect(queries()).toBe(2);
+    await putBroker(memory, someBroker('a', { url: 'http://elsewhere:1' }));
+    await clock.advance(BROKERS_KNOWN_MS_MAX);
+    expect(await directory.addresses([brokerId('a')], signal)).toEqual([{ id: 'a', url: 'http://elsewhere:1' }]);
+    expect(queries()).toBe(3);
   });
 
   test('of nobody are looked for once in a while', async () => {

@@ -78,7 +78,7 @@ test('counts follow: what was chosen is added, what was served is taken off, wha
 test('a broker that does not flush in time, or refuses to, keeps nobody longer than that', async () => {
   const at = await scene(2);
   // It has answered before.
-  await at.world.run(at.leader.duties.isUsable(someBroker(c), at.world.signal));
+  await at.world.run(at.leader.duties.isUsable(someBroker(c), { again: false }, at.world.signal));
   at.world.peers.set(c, 'hangs');
   const beganMs = at.world.clock.monotonicMs();
   expect(await at.world.run(moveSegments(at.deps, await moving(at), at.world.signal))).toBe(2);

@@ -44,7 +44,7 @@ export function createTestLeader({ table, clock, random, peers, self }: LeaderOp
   const heads = createHeads(table);
   const directory = createBrokerDirectory({ table, clock });
   const counts = createSegmentCounts({ table });
-  const isUsable: AssignerDeps['isUsable'] = (broker, own) => duties.isUsable(broker, own);
+  const isUsable: AssignerDeps['isUsable'] = (...asked) => duties.isUsable(...asked);
   const assigner = createAssigner({ table, heads, clock, random, directory, counts, isUsable });
   const address = { id: self, url: `http://${self}:80` };
   const withPeers = peers === undefined ? {} : { peers };

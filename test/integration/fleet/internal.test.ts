@@ -33,7 +33,7 @@ test.each(OPERATIONS)('%s without a signature, with a made-up one, and with the 
   for (const headers of [{}, { 'kelp-broker': ID }, { 'kelp-broker': ID, 'kelp-signature': `${Date.now()} ${'0'.repeat(64)}` }]) {
     // As of any path that isn't there.
     expect(await statusOf(broker.url, operation, headers)).toBe(404);
-    expect(await statusOf(broker.url, operation, { ...headers, authorization: '' })).toBe(401);
+    expect(await statusOf(broker.url, operation, { ...headers, authorization: '' })).toBe(404);
   }
 });
 
