@@ -8,6 +8,8 @@ import { stopServing } from './stop-serving.ts';
 /** A signal that comes twice within this is one: a group gets it, and so does each of it from whoever started it. */
 const SAME_SIGNAL_MS = 100;
 
+const write = (line: string): void => console.error(line);
+
 // The broker as a process: everything that it needs to know comes by environment.
 try {
   await serve();
@@ -19,7 +21,6 @@ try {
 async function serve(): Promise<void> {
   const configuration = readConfiguration(process.env);
   const { host } = configuration;
-  const write = (line: string): void => console.error(line);
   // Nothing comes in before the address is known, which is the broker's own.
   const server = createHttpServer((request, env) => broker.fetch(request, env));
   const port = await server.listen(host, configuration.port);

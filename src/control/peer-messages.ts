@@ -20,7 +20,7 @@ export const PEER_MESSAGES = {
   /** The term that the asked one leads. */
   lease: { request: nothing, answer: z.object({ epoch: count, version: count }) },
   /** Which life of which broker this is, and the version of its item as it wrote it last: 0 if it has not yet. */
-  probe: { request: nothing, answer: z.object({ broker, instance: z.string(), version: z._default(count, 0) }) },
+  probe: { request: nothing, answer: z.object({ broker, instance: z.string(), version: z.prefault(count, 0) }) },
   assign: {
     request: z.object({ topic, name: text<string>(isTopicName), segment }),
     answer: z.object({ brokers: z.array(broker).check(z.maxLength(REPLICAS_MAX)) }),

@@ -26,7 +26,7 @@ export const arbitrarySegmentRange: fc.Arbitrary<SegmentRange> = fc
   .tuple(arbitrarySegment, arbitraryRange)
   .map(([segment, range]) => ({ segment, ...range }));
 
-export const arbitraryBroker = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/) as fc.Arbitrary<BrokerId>;
+const arbitraryBroker = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/) as fc.Arbitrary<BrokerId>;
 /** Some with the brokers that serve it, some without. */
 export const arbitraryServedRange: fc.Arbitrary<SegmentRange> = fc
   .tuple(arbitrarySegmentRange, fc.option(fc.array(arbitraryBroker, { maxLength: 3 }), { nil: undefined }))
