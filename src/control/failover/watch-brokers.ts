@@ -8,6 +8,9 @@ import type { BrokerDirectory } from '../brokers/directory.ts';
 import { afterProbe, afterRead, afterReport, judge, type Observation, standingStill, type Verdict } from './judge-brokers.ts';
 import type { Messenger } from './tell-brokers.ts';
 
+/** Failed probes in a row, by which it is said that a broker has never answered: one that has just started needs some. */
+const UNANSWERED_PROBES_TOLD = 5;
+
 /** What the leader knows of the others' lives. */
 export type BrokerWatch = {
   /** A term begins: what was seen before it is old. `stopped`: a broker whose lease was timed out. */
@@ -172,14 +175,23 @@ function report(deps: WatchDeps, state: State, broker: BrokerRecord): Promise<Ve
 
 function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: Observation | undefined) => Observation): void {
   const before = verdictOf(deps, state, broker);
-  const observation = change(state.observations.get(broker));
+  const known = state.observations.get(broker);
+  const observation = change(known);
   state.observations.set(broker, observation);
   const after = verdictOf(deps, state, broker);
+  if (after !== 'dead' && observation.failed !== known?.failed) tellUnanswered(deps, broker, observation);
   if (before === after || (before !== 'dead' && after !== 'dead')) return;
   if (after === 'dead') deps.telemetry.count('kelp.brokers.dead', 1);
   const { kind, stillMs, failed, reported } = observation;
   const why = { broker, kind, stillMs: Math.round(stillMs), failed, reported };
   deps.telemetry.log('warn', after === 'dead' ? 'a broker is dead' : 'a broker that was taken for dead lives', why);
+}
+
+/** It lives, and is given nothing, and nobody else would say why. Said once. */
+function tellUnanswered({ telemetry, directory }: WatchDeps, broker: BrokerId, { answered, failed }: Observation): void {
+  if (answered || failed !== UNANSWERED_PROBES_TOLD) return;
+  const message = 'a broker has never answered, so it is given no segments: is its address right, and its internal secret?';
+  telemetry.log('warn', message, { broker, url: directory.known(broker)?.url });
 }
 
 /** Whoever must not be given a segment: dead, or about to leave. `doubtful`: also those that don't answer at the moment. */

@@ -25,6 +25,23 @@ describe('a broker that nobody can reach', () => {
     await leading.stop();
   });
 
+  test('is named in the log, once, while it lives; one that answers or is dead is not', async () => {
+    const world = createFailoverWorld();
+    const [a, b, lost, dead] = [await world.live('a'), await world.live('b'), await world.live('lost'), await world.live('dead')];
+    world.peers.set(lost, 'refuses');
+    const leader = world.leader(a);
+    const leading = leader.lead();
+    const told = () => leader.telemetry.logs.filter(({ message }) => message.startsWith('a broker has never answered'));
+    world.kill(dead);
+    await world.clock.advance(3_500);
+    expect(told()).toEqual([]);
+    await world.clock.advance(3_500);
+    world.peers.set(b, 'refuses');
+    await world.clock.advance(30_000);
+    expect(told()).toMatchObject([{ level: 'warn', fields: { broker: lost, url: expect.stringContaining('lost') as string } }]);
+    await leading.stop();
+  });
+
   test('but lives again is asked again where there are too few others', async () => {
     const world = createFailoverWorld();
     const topic = await world.topic(2);
