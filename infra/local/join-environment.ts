@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import { parseEnv } from 'node:util';
 import { KelpError } from '../../src/model/errors.ts';
 
+export const DATA_DEFAULT = '.kelp';
 const JOIN_FILE = 'join.env';
 
 /** What a broker needs to join, and a start on this machine knows. */
@@ -55,6 +56,11 @@ export function joinCommand(dataDir: string): string {
   // Without a slash a shell looks for it elsewhere.
   const file = path.includes(sep) ? path : `./${path}`;
   return `(set -a; . ${quote(file)}; npm start -- --join)`;
+}
+
+/** The one line that restarts the brokers of this data folder: without a name it would be those of the default one. */
+export function restartCommand(dataDir: string): string {
+  return `${dataDir === DATA_DEFAULT ? '' : `KELP_DATA=${quote(dataDir)} `}npm run rolling-restart`;
 }
 
 function quote(text: string): string {

@@ -24,7 +24,7 @@ export type JoinOptions = {
   readonly signal: AbortSignal;
 };
 
-/** One more broker, for stores and brokers that run already: everything comes by environment. Its log is in a temporary folder. */
+/** One more broker, for stores and brokers that run already: everything comes by environment. Its log is in a temporary folder, which stays if it failed. */
 export async function joinKelp({ environment, say, signal }: JoinOptions): Promise<Joined> {
   checkJoinEnvironment(environment);
   const ports = await takePorts(1);
@@ -37,21 +37,23 @@ export async function joinKelp({ environment, say, signal }: JoinOptions): Promi
   await probe.listen(host, port);
   await probe.close();
   const children = createChildren(mkdtempSync(join(tmpdir(), 'kelp-join-')));
-  const end = async (): Promise<void> => {
+  const end = async ({ failed }: { readonly failed: boolean }): Promise<void> => {
     await children.stopAll();
     ports.release();
-    rmSync(children.dir, { recursive: true, force: true });
+    if (!failed) rmSync(children.dir, { recursive: true, force: true });
   };
   try {
     const place = { name: 'broker', id, url: reachableUrl(host, port), environment: { ...complete, KELP_BROKER_ID: id } };
     const broker = await keepBroker(place, { children, say, again: false, rootToken, signal });
+    let failed = false;
+    void broker.failed.then(() => (failed = true));
     const stop = async (): Promise<void> => {
       await broker.stop({ hurried: false });
-      await end();
+      await end({ failed });
     };
     return { url: broker.url, id, failed: broker.failed, stop };
   } catch (error) {
-    await end();
+    await end({ failed: !signal.aborted });
     throw error;
   }
 }

@@ -112,7 +112,21 @@ async function startChild(dir: string, program: Program): Promise<Child> {
 /** For the one line that says why a program failed. */
 export function lastLogLine({ logFile, logStart }: Child): string {
   const lines = readFileSync(logFile).subarray(logStart).toString().trim().split('\n');
-  return lines.at(-1)?.trim() || 'no output';
+  return toldBy(lines.at(-1)?.trim() ?? '') || 'no output';
+}
+
+type LogLine = { readonly message?: string; readonly error?: string | { readonly message?: string } | null };
+
+/** What a line of a broker's log tells in words; any other line as it is. */
+function toldBy(line: string): string {
+  try {
+    const { message, error } = JSON.parse(line) as LogLine;
+    const why = typeof error === 'object' ? error?.message : error;
+    if (message !== undefined) return why === undefined ? message : `${message}: ${why}`;
+  } catch {
+    // Words already.
+  }
+  return line;
 }
 
 /** Logs go on from run to run, but not for ever. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { explainError } from '../../src/cli/explain-error.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { findRun } from './data-folder.ts';
-import { readRootToken } from './join-environment.ts';
+import { DATA_DEFAULT, readRootToken } from './join-environment.ts';
 import { type Endpoint, listBrokers, type Registered } from './list-brokers.ts';
 import { startTimeOf } from './process-table.ts';
 import { readRunning, type Running } from './running.ts';
@@ -61,7 +61,7 @@ async function follow(kelp: Running & Endpoint, sinceMs: number): Promise<void> 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(name, () => stopping.abort(failure('stopped', 'not followed to its end')));
 try {
-  const kelp = await findKelp(process.env['KELP_DATA'] ?? '.kelp');
+  const kelp = await findKelp(process.env['KELP_DATA'] ?? DATA_DEFAULT);
   const sinceMs = Date.now();
   process.kill(kelp.pid, 'SIGUSR2');
   await follow(kelp, sinceMs);

@@ -1,5 +1,5 @@
 import { explainError } from '../../src/cli/explain-error.ts';
-import { joinCommand } from './join-environment.ts';
+import { DATA_DEFAULT, joinCommand, restartCommand } from './join-environment.ts';
 import { joinKelp } from './join-kelp.ts';
 import { parseOptions, type StartCommand, USAGE } from './options.ts';
 import type { Child } from './processes.ts';
@@ -33,9 +33,9 @@ function main(command: StartCommand): Promise<number> {
 }
 
 async function runStart(count: number): Promise<number> {
-  const dataDir = process.env['KELP_DATA'] ?? '.kelp';
+  const dataDir = process.env['KELP_DATA'] ?? DATA_DEFAULT;
   const kelp = await startKelp({ dataDir, brokers: count, environment: process.env, say, signal: stopping.signal });
-  console.log(welcome({ ...kelp, join: joinCommand(dataDir) }));
+  console.log(welcome({ ...kelp, join: joinCommand(dataDir), restart: restartCommand(dataDir) }));
   restart = restartOnce(kelp.brokers.length, kelp.restartBrokers);
   return await untilEnd(kelp);
 }

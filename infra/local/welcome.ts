@@ -4,10 +4,12 @@ export type Welcome = {
   readonly brokers: readonly { readonly id: string; readonly url: string }[];
   /** The line that has one more broker join. */
   readonly join: string;
+  /** The line that restarts these. */
+  readonly restart: string;
 };
 
 /** What `npm start` prints at the end: three lines that work when pasted, and one for another terminal. */
-export function welcome({ url, rootToken, brokers, join }: Welcome): string {
+export function welcome({ url, rootToken, brokers, join, restart }: Welcome): string {
   const curl = `curl -sS -w '\\n' -H 'Authorization: Bearer ${rootToken}'`;
   const json = `-H 'Content-Type: application/json'`;
   return [
@@ -22,11 +24,11 @@ export function welcome({ url, rootToken, brokers, join }: Welcome): string {
     `${curl} ${json} -d '{"messages":[{"key":"a","text":"Hello, Kelp"}]}' ${url}/v1/topics/hello/messages`,
     `${curl} '${url}/v1/topics/hello/messages?cursor=earliest'`,
     '',
-    '  one more broker, in another terminal:',
+    '  one more broker, in another terminal, in this folder:',
     '',
     join,
     '',
-    ...(brokers.length === 1 ? [] : ['  these brokers restarted, one after the other: npm run rolling-restart', '']),
+    ...(brokers.length === 1 ? [] : ['  restart these, one after the other:', '', restart, '']),
     '  Ctrl-C ends it.',
     '',
   ].join('\n');

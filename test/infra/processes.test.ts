@@ -35,6 +35,20 @@ describe('a child', () => {
     expect(child.running()).toBe(false);
   });
 
+  test('that logs in JSON is quoted in words', async () => {
+    const told = async (line: string): Promise<string> => {
+      const child = await children.start({ name: 'logs', file: 'echo', args: [line] });
+      await child.exited;
+      return lastLogLine(child);
+    };
+    expect(await told('{"level":"warn","message":"request failed","error":"KelpError: a store does not answer"}')).toBe(
+      'request failed: KelpError: a store does not answer',
+    );
+    expect(await told('{"message":"a heartbeat failed","error":{"name":"Error","message":"refused"}}')).toBe('a heartbeat failed: refused');
+    expect(await told('{"message":"leads","epoch":1}')).toBe('leads');
+    for (const line of ['null', '7', '{"m":1}', '{"message":']) expect(await told(line)).toBe(line);
+  });
+
   test('gets no credentials of ours', async () => {
     process.env['AWS_ACCESS_KEY_ID'] = 'ours';
     const child = await children.start({ ...shell('echo "id=$AWS_ACCESS_KEY_ID given=$GIVEN"'), env: { GIVEN: 'yes' } });

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findRun, takeDataFolder } from '../../infra/local/data-folder.ts';
-import { checkJoinEnvironment, joinCommand, readRootToken, writeJoinEnvironment } from '../../infra/local/join-environment.ts';
+import {
+  checkJoinEnvironment,
+  joinCommand,
+  readRootToken,
+  restartCommand,
+  writeJoinEnvironment,
+} from '../../infra/local/join-environment.ts';
 import { parseOptions } from '../../infra/local/options.ts';
 import { readRunning, removeRunning, writeRunning } from '../../infra/local/running.ts';
 import { checkShared, namePrefix } from '../../infra/local/start-brokers.ts';
@@ -107,6 +113,13 @@ describe('what a joining broker needs', () => {
     ['/data/my kelp', "(set -a; . '/data/my kelp/join.env'; npm start -- --join)"],
   ])('for the folder %s is used by the line %s', (folder, line) => {
     expect(joinCommand(folder)).toBe(line);
+  });
+
+  test.each([
+    ['.kelp', 'npm run rolling-restart'],
+    ['/data/my kelp', "KELP_DATA='/data/my kelp' npm run rolling-restart"],
+  ])('brokers of the folder %s are restarted by the line %s', (folder, line) => {
+    expect(restartCommand(folder)).toBe(line);
   });
 });
 
