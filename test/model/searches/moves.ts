@@ -10,8 +10,8 @@ export const movesSearches: readonly Search[] = [
     scope: 'moves',
     small: { segments: 1, leaders: 2, carriers: 0, publishers: 1, pages: 0, unanswered: 0, late: 0 },
     large: [
-      { segments: 2, leaders: 2, carriers: 0, publishers: 1, pages: 0, unanswered: 0, late: 0 },
-      { segments: 1, leaders: 2, carriers: 0, publishers: 1, pages: 0, unanswered: 1, late: 1 },
+      { segments: 1, leaders: 2, carriers: 0, publishers: 1, pages: 0, unanswered: 0, late: 1 },
+      { segments: 1, leaders: 2, carriers: 0, publishers: 1, pages: 0, unanswered: 1, late: 0 },
     ],
   },
   {
@@ -22,8 +22,8 @@ export const movesSearches: readonly Search[] = [
     small: { segments: 2, leaders: 1, carriers: 0, publishers: 2, pages: 0, unanswered: 0, late: 0 },
     large: [
       { segments: 2, leaders: 1, carriers: 0, publishers: 2, pages: 0, unanswered: 0, late: 1 },
-      { segments: 2, leaders: 1, carriers: 1, publishers: 1, pages: 0, unanswered: 0, late: 1 },
-      { segments: 2, leaders: 2, carriers: 0, publishers: 2, pages: 0, unanswered: 0, late: 0 },
+      { segments: 2, leaders: 1, carriers: 1, publishers: 1, pages: 0, unanswered: 0, late: 0 },
+      { segments: 2, leaders: 2, carriers: 0, publishers: 1, pages: 0, unanswered: 0, late: 0 },
     ],
     limits: { CHANGE_PARALLEL_MAX: 1 },
   },
@@ -54,7 +54,7 @@ export const movesSearches: readonly Search[] = [
     small: { assigners: 2, leaders: 1, publishers: 0, unanswered: 0, late: 1 },
     large: [
       { assigners: 2, leaders: 1, publishers: 0, unanswered: 1, late: 1 },
-      { assigners: 3, leaders: 1, publishers: 1, unanswered: 0, late: 0 },
+      { assigners: 3, leaders: 1, publishers: 0, unanswered: 0, late: 0 },
     ],
   },
   {
@@ -63,10 +63,7 @@ export const movesSearches: readonly Search[] = [
     file: 'moves',
     scope: 'leaving',
     small: { leavers: 1, moves: true, assigns: true, unanswered: 0, late: 0 },
-    large: [
-      { leavers: 1, moves: true, assigns: true, unanswered: 0, late: 1 },
-      { leavers: 2, moves: true, assigns: true, unanswered: 0, late: 0 },
-    ],
+    large: [{ leavers: 1, moves: true, assigns: true, unanswered: 0, late: 1 }],
     limits: { CHANGE_PARALLEL_MAX: 1, MOVES_READ_PARALLEL_MAX: 1 },
   },
 ];
