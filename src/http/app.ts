@@ -32,8 +32,7 @@ export function createApp(deps: HttpDependencies): Hono {
   if (internal !== undefined) {
     app.on(PEER_METHOD, `${PEER_PATH}:operation`, createInternalRoute({ internal, telemetry, serve, unmatched: nothing }));
   }
-  app.all(`${PEER_PATH}*`, nothing);
-  app.notFound(none);
+  app.notFound((context) => (context.req.path.startsWith(PEER_PATH) ? nothing : none)(context));
   return app;
 }
 

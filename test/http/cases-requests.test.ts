@@ -12,7 +12,7 @@ beforeEach(() => {
 const ENVELOPE = utf8('{"messages":[{"key":"a","text":"1"}]}');
 
 describe('A1 token', () => {
-  const paths = ['/v1', '/v1/topics', '/v1/topics/a/messages', '/metrics', '/openapi.json', '/', '/nowhere', '/v1/internal/leader'];
+  const paths = ['/v1', '/v1/topics', '/v1/topics/a/messages', '/metrics', '/openapi.json', '/', '/nowhere'];
   test.each([
     ['none', {}],
     ['garbage', { authorization: 'Bearer garbage' }],
@@ -49,18 +49,19 @@ describe('A1 token', () => {
   });
 });
 
-test('A19, 404 and 405: paths that are not there, methods that are not taken', async () => {
-  for (const path of [
-    '/',
-    '/v2',
-    '/v1/',
-    '/v1/topics/',
-    '/v1/leader/',
-    '/v1/brokers/a',
-    '/v1/internal/rebalance',
-    '/v1/topics/a/messages/1',
-    '/livez/',
-  ]) {
+test('A19: nothing is below /v1/internal, with any token and any method', async () => {
+  for (const path of ['/v1/internal/', '/v1/internal/leader', '/v1/internal/rebalance', '/v1/internal/publish/x']) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      for (const token of [null, TOKEN, 'garbage']) {
+        const missing = await t.send(method, path, { token });
+        expect([method, path, missing.status, missing.json.code]).toEqual([method, path, 404, 'path-not-found']);
+      }
+    }
+  }
+});
+
+test('404 and 405: paths that are not there, methods that are not taken', async () => {
+  for (const path of ['/', '/v2', '/v1/', '/v1/topics/', '/v1/leader/', '/v1/brokers/a', '/v1/topics/a/messages/1', '/livez/']) {
     const missing = await t.send('GET', path);
     expect([path, missing.status, missing.json.code]).toEqual([path, 404, 'path-not-found']);
   }
