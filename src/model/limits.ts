@@ -190,6 +190,8 @@ export const STOP_LINGER_MS = 1_000;
 export const WRITE_ATTEMPTS_MAX = 16;
 /** How often a change of topology starts over because somebody else changed the topic meanwhile. */
 export const CHANGE_ATTEMPTS_MAX = 32;
+/** Carrying on in the background what somebody was stopped in. */
+export const CARRY_ON_MS_MAX = 30_000;
 /** Heads that one change writes side by side. */
 export const CHANGE_PARALLEL_MAX = 16;
 /** Objects that one step of a clean-up lists and deletes. */

@@ -1,8 +1,9 @@
 import { KelpError } from '../model/errors.ts';
-import { TOPIC_KNOWN_MS_MAX, TOPICS_KNOWN_MAX } from '../model/limits.ts';
+import { CARRY_ON_MS_MAX, TOPIC_KNOWN_MS_MAX, TOPICS_KNOWN_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
+import type { Background } from '../ports/background.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
-import { carryOn } from '../topology/carry-on.ts';
+import { carryOn, readSettled } from '../topology/carry-on.ts';
 import { readName } from './read-name.ts';
 
 type Known = { readonly topic: Topic; readonly atMs: number };
@@ -15,7 +16,9 @@ export type TopicResolver = {
   forget(name: string): void;
 };
 
-export function createTopicResolver(deps: TopologyDeps): TopicResolver {
+type ResolverDeps = TopologyDeps & { readonly background: Background };
+
+export function createTopicResolver(deps: ResolverDeps): TopicResolver {
   const known = new Map<string, Known>();
   const learn = (topic: Topic): void => {
     known.delete(topic.name);
@@ -37,9 +40,11 @@ export function createTopicResolver(deps: TopologyDeps): TopicResolver {
   };
 }
 
-async function read(deps: TopologyDeps, name: string, signal: AbortSignal): Promise<Topic> {
+async function read(deps: ResolverDeps, name: string, signal: AbortSignal): Promise<Topic> {
   const record = await readName(deps, name, signal);
-  const topic = record?.topic === undefined ? undefined : await carryOn(deps, record.topic, signal);
+  const topic = record?.topic === undefined ? undefined : await readSettled(deps, record.topic, signal);
   if (topic?.state !== 'active') throw new KelpError('not-found', 'topic-not-found', `no topic ${name}`);
+  // Somebody may have been stopped in the middle of them; nobody here waits for that.
+  if (topic.changes.length > 0) deps.background.run('carry on', CARRY_ON_MS_MAX, async (own) => void (await carryOn(deps, topic.id, own)));
   return topic;
 }

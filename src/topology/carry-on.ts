@@ -14,6 +14,16 @@ export async function carryOn(deps: TopologyDeps, id: Topic['id'], signal: Abort
   throw new KelpError('unavailable', 'unavailable', 'the topic changes too fast', { retryAfterMs: 1_000 });
 }
 
+/**
+ * The topic once it is made, or gone. Other pending changes are not waited for: the old list of segments does until they are
+ * done.
+ */
+export async function readSettled(deps: TopologyDeps, id: Topic['id'], signal: AbortSignal): Promise<Topic> {
+  const topic = await readTopic(deps, id, signal);
+  const isUnsettled = topic.changes.some(({ kind }) => kind === 'create' || kind === 'delete');
+  return isUnsettled ? carryOn(deps, id, signal) : topic;
+}
+
 /** Steps 2 to 5 of the change that makes this segment, if it is pending still: whoever needs the segment does them. */
 export async function carryOnSegment(deps: TopologyDeps, id: Topic['id'], segment: SegmentId, signal: AbortSignal): Promise<void> {
   const topic = await readTopic(deps, id, signal);

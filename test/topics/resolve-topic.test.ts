@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { segmentId } from '../../src/model/ids.ts';
+import { KelpError } from '../../src/model/errors.ts';
 import { TOPIC_KNOWN_MS_MAX } from '../../src/model/limits.ts';
+import { intend } from '../../src/topology/apply-change.ts';
 import { publishOf } from '../publish/requests.ts';
 import { interceptTable } from '../simulation/intercept.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
@@ -36,6 +38,24 @@ describe('a resolved name', () => {
     await world.clock.advance(TOPIC_KNOWN_MS_MAX);
     await world.run(topics.resolve('t', { fresh: false }, world.signal));
     expect(table.calls.get('get name')).toBe(2);
+  });
+
+  test('does not wait for its segments to be moved: the old ones do until then', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic(2);
+    const child = { segment: segmentId(2), lo: 0, hi: topic.open[0]?.hi ?? 0 };
+    const change = { id: 'c1', kind: 'failover', parents: [segmentId(0)], children: [child] } as const;
+    const leader = world.broker();
+    await world.run(intend(leader.deps, topic, [change], world.signal));
+    // Its leader is gone, and the table takes no writes.
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.op !== 'get') throw new KelpError('throttled', 'table-throttled', 'no');
+      return make();
+    });
+    const resolved = await world.run(world.broker({ table }).topics.resolve('t', { fresh: true }, world.signal));
+    expect([resolved.open, resolved.changes]).toEqual([topic.open, [change]]);
+    const results = await world.run(world.broker().publisher.publish(resolved, publishOf(['1', '2', '3', '4']), world.signal));
+    expect(results.filter((result) => result instanceof KelpError)).toEqual([]);
   });
 
   test('that was deleted is forgotten, also if somebody resolved it meanwhile', async () => {

@@ -21,7 +21,11 @@ const ALL = KEYS.map((key) => [key, `of ${key}`] as const);
 /** Publishes to the topic of this name as a broker that knows nothing, and reads all of it. */
 async function publishAndRead(world: TestWorld, name: string): Promise<string[]> {
   const broker = world.broker();
-  const topic = await world.run(broker.topics.resolve(name, { fresh: true }, world.signal));
+  const resolve = (): Promise<Topic> => world.run(broker.topics.resolve(name, { fresh: true }, world.signal));
+  // Whoever meets what is pending carries it on, and waits for a topic that is being made or deleted alone.
+  expect(tiles((await resolve()).open)).toBe(true);
+  await world.run(broker.notes.idle());
+  const topic = await resolve();
   expect(tiles(topic.open)).toBe(true);
   expect(topic.changes).toEqual([]);
   const result = await world.run(broker.publisher.publish(topic, publishOf(ALL), world.signal));
