@@ -1,31 +1,35 @@
 import type { BrokerAddress } from '../model/broker.ts';
 import { KelpError } from '../model/errors.ts';
-import { FORWARD_SUSPECT_MS, PEER_REQUEST_BYTES_MAX, TIMEOUT_MS_DEFAULT } from '../model/limits.ts';
+import { PEER_REQUEST_BYTES_MAX, TIMEOUT_MS_DEFAULT } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import type { Heads } from '../state/heads.ts';
+import { type ForwardWait, whileServed } from './forward-wait.ts';
 import { linesOf } from './gather.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createLineTurns, type LineTurns, type Place } from './line-turns.ts';
 import type { PartOutcome, Submission } from './part.ts';
+import type { Publisher } from './publisher.ts';
 import type { Routes } from './routes.ts';
 
 export type ForwardDeps = {
   /** Commits here. */
   readonly groups: GroupCommit;
   readonly routes: Routes;
+  readonly heads: Heads;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 };
 
-type Context = ForwardDeps & { readonly turns: LineTurns };
+/** Commits here or elsewhere. */
+export type Forwarding = GroupCommit & Pick<Publisher, 'refreshed'>;
+
+type Context = ForwardDeps & { readonly turns: LineTurns; readonly waits: Set<ForwardWait> };
 type Brokers = readonly BrokerAddress[];
 type Outcomes = readonly PartOutcome[];
 /** What goes together, and to whom; nobody: it is committed here. */
 type Trip = { readonly submission: Submission; readonly brokers: Brokers };
 
-/** Made once: an abort without a reason makes an error with a stack. */
-const ANSWERED = new Error('it was answered');
-const DEAD = new KelpError('unavailable', 'peer-dead', 'the other broker is dead');
 /** What framing adds, roughly. */
 const HEAD_BYTES_MAX = 262_144;
 
@@ -35,9 +39,12 @@ const HEAD_BYTES_MAX = 262_144;
  * have received goes nowhere else, unless it is a producer's, whose line decides. Submissions that go alone stay here: a
  * hop gains them nothing.
  */
-export function createForwarding(deps: ForwardDeps): GroupCommit {
-  const context: Context = { ...deps, turns: createLineTurns() };
+export function createForwarding(deps: ForwardDeps): Forwarding {
+  const context: Context = { ...deps, turns: createLineTurns(), waits: new Set() };
   return {
+    refreshed(topicName) {
+      for (const wait of context.waits) if (wait.topicName === topicName) wait.look();
+    },
     submit(submission, signal) {
       const place = placeOf(context, submission, signal);
       const work = (): Promise<Outcomes> =>
@@ -127,8 +134,7 @@ async function attempt(context: Context, trip: Trip, broker: BrokerAddress, sign
   const { clock, routes } = context;
   const { topic, parts, endsMs } = trip.submission;
   const timeoutMs = endsMs === undefined ? TIMEOUT_MS_DEFAULT : endsMs - clock.monotonicMs();
-  const isDead = async (): Promise<boolean> => parts[0] !== undefined && routes.suspect(topic, parts[0].segment, broker);
-  const wait = whileAlive(clock, isDead, signal);
+  const wait = whileServed(context, { topic, segments: parts.map((part) => part.segment), broker }, signal);
   try {
     const outcomes = await routes.send(broker, { topic, parts, timeoutMs }, wait.signal);
     count(context, 'answered');
@@ -148,33 +154,6 @@ async function attempt(context: Context, trip: Trip, broker: BrokerAddress, sign
   } finally {
     wait.end();
   }
-}
-
-/** A signal that ends with the caller's, or once the other one is known to be dead: nobody waits for its answer then. */
-function whileAlive(
-  clock: Clock,
-  isDead: () => Promise<boolean>,
-  signal: AbortSignal,
-): { readonly signal: AbortSignal; readonly end: () => void } {
-  const over = new AbortController();
-  const waiting = new AbortController();
-  const onAbort = (): void => waiting.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  const watch = async (): Promise<void> => {
-    do await clock.sleep(FORWARD_SUSPECT_MS, over.signal);
-    while (!(await isDead()));
-    if (!over.signal.aborted) waiting.abort(DEAD);
-  };
-  // The only reason for it to fail is that the answer is there.
-  watch().catch(() => undefined);
-  return {
-    signal: waiting.signal,
-    end() {
-      signal.removeEventListener('abort', onAbort);
-      over.abort(ANSWERED);
-    },
-  };
 }
 
 const isCode = (error: unknown, code: string): error is KelpError => error instanceof KelpError && error.code === code;

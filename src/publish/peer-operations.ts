@@ -9,7 +9,7 @@ import { decodeForward, encodeOutcomes, type Forwarded } from './forward-codec.t
 import type { Publisher } from './publisher.ts';
 
 export type PeerPublishDeps = {
-  readonly publisher: Pick<Publisher, 'accept' | 'flush'>;
+  readonly publisher: Pick<Publisher, 'accept' | 'flush' | 'refreshed'>;
   /** Error `topic-not-found`. */
   resolve(name: string, options: { readonly fresh: boolean }, signal: AbortSignal): Promise<Topic>;
   /** Forgets what is remembered of a topic: somebody has changed its segments. */
@@ -41,7 +41,10 @@ export function createPublishOperations(deps: PeerPublishDeps): Readonly<Record<
       return DONE;
     },
     refresh(body) {
-      for (const name of read(Refresh, body).topics) deps.forget(name);
+      for (const name of read(Refresh, body).topics) {
+        deps.forget(name);
+        deps.publisher.refreshed(name);
+      }
       return Promise.resolve(DONE);
     },
   };

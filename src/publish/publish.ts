@@ -32,11 +32,13 @@ export function createPublisher(deps: PublishDeps): Publisher {
   const admission = createAdmission(deps.queueBytesMax);
   const own = createGroupCommit(deps);
   const { routes } = deps;
-  const context: Context = { ...deps, admission, groups: routes === undefined ? own : createForwarding({ ...deps, groups: own, routes }) };
+  const forwarding = routes === undefined ? undefined : createForwarding({ ...deps, groups: own, routes });
+  const context: Context = { ...deps, admission, groups: forwarding ?? own };
   return {
     publish: (topic, request, signal) => publish(context, topic, request, signal),
     accept: (topic, parts, signal) => accept({ admission, own }, { topic, parts }, signal),
     flush: (topic, segments, signal) => own.flush(topic, segments, signal),
+    refreshed: (topicName) => forwarding?.refreshed(topicName),
     isFull: () => admission.isFull(),
     stop: (signal) => admission.stop(signal),
   };

@@ -17,6 +17,8 @@ export type Publisher = {
   accept(topic: Topic, parts: readonly Part[], signal: AbortSignal): Promise<readonly PartOutcome[]>;
   /** Resolves once all that is held of these segments now is decided, after FLUSH_MS_MAX at the latest. */
   flush(topic: TopicId, segments: readonly SegmentId[], signal: AbortSignal): Promise<void>;
+  /** The segments of the topic of this name have changed: what was handed on to a broker that served one that is sealed now is waited for no longer. */
+  refreshed(topicName: string): void;
   /** Whether a publish would be refused now: worth knowing before a body is read. */
   isFull(): boolean;
   /** Refuses new publishes, and resolves when those in flight have ended or the signal aborts. */

@@ -4,7 +4,9 @@ import { createRecordingTelemetry } from '../../src/adapters/memory/recording-te
 import { FORWARD_SUSPECT_MS } from '../../src/model/limits.ts';
 import { createForwarding } from '../../src/publish/forward.ts';
 import type { PublishResult } from '../../src/publish/request.ts';
+import { createHeads } from '../../src/state/heads.ts';
 import { readValues } from '../simulation/read-log.ts';
+import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld } from '../simulation/test-broker.ts';
 import { addressOf, countedStore, createPair, errorOf, OTHER, SPREAD } from './forwarding.ts';
 import { brief, firstSegment, produced, publishOf } from './requests.ts';
@@ -40,6 +42,30 @@ describe('a broker that takes its time', () => {
     expect(errorOf(await plain)).toMatchObject({ kind: 'indefinite' });
     expect(brief(await line)).toEqual(['s0000000:0']);
     expect(await readValues(world, topic.id)).toEqual(['2']);
+    expect(world.clock.sleeping()).toBe(0);
+  });
+
+  test('is waited for no longer once the segment is sealed, and still it says nothing: its leader has moved it', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const segment = firstSegment(topic);
+    const { here, network } = createPair(world);
+    network.treat(OTHER, 'hang');
+    const plain = here.publisher.publish(topic, publishOf(['1']), world.signal);
+    const line = here.publisher.publish(topic, produced(['2'], { segment, sequence: 0 }), world.signal);
+    const ended: unknown[] = [];
+    for (const one of [plain, line]) void one.then((results) => ended.push(results));
+    await world.clock.advance(100);
+    // Another topic's segments, and a change that leaves this one open.
+    for (const name of ['other', topic.name]) here.publisher.refreshed(name);
+    await world.clock.advance(FORWARD_SUSPECT_MS);
+    await replaceSegment(world, topic, { segment, children: 1 });
+    expect(ended).toEqual([]);
+    here.publisher.refreshed(topic.name);
+    await world.clock.advance(FORWARD_SUSPECT_MS + 100);
+    expect(ended).toHaveLength(2);
+    expect(errorOf(await plain)).toMatchObject({ kind: 'indefinite' });
+    expect(errorOf(await line)).toMatchObject({ code: 'segment-sealed' });
     expect(world.clock.sleeping()).toBe(0);
   });
 
@@ -203,7 +229,13 @@ test('forwards are counted by what became of them', async () => {
   const unused = (): never => {
     throw new Error('nothing is committed here');
   };
-  const { submit } = createForwarding({ groups: { submit: unused }, routes, clock: world.clock, telemetry });
+  const { submit } = createForwarding({
+    groups: { submit: unused },
+    routes,
+    heads: createHeads(world.table),
+    clock: world.clock,
+    telemetry,
+  });
   const hold = { share: () => undefined, release: () => undefined };
   const part = { segment: firstSegment(topic), batches: [], bytes: 0, count: 1, buckets: [], highestTimestampMs: 0 };
   const outcomes: (string | undefined)[] = [];
