@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { parseEnv } from 'node:util';
 import { KelpError } from '../../src/model/errors.ts';
@@ -41,6 +41,9 @@ export function writeJoinEnvironment(dir: string, environment: Environment): voi
   chmodSync(temporary, 0o600); // it may have been there
   renameSync(temporary, file);
 }
+
+/** With stores that end now, nobody can join. */
+export const removeJoinEnvironment = (dir: string): void => rmSync(join(dir, JOIN_FILE), { force: true });
 
 /** The token of the one whose data folder this is. Error `corrupt`/`secret-damaged`. */
 export function readRootToken(dir: string): string {

@@ -61,6 +61,9 @@ async function follow(kelp: Running & Endpoint, sinceMs: number): Promise<void> 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(name, () => stopping.abort(failure('stopped', 'not followed to its end')));
 try {
+  const [unknown] = process.argv.slice(2);
+  if (unknown !== undefined)
+    throw failure('invalid-options', `${unknown}: a rolling restart takes no options (KELP_DATA names the folder)`);
   const kelp = await findKelp(process.env['KELP_DATA'] ?? DATA_DEFAULT);
   const sinceMs = Date.now();
   process.kill(kelp.pid, 'SIGUSR2');

@@ -1,7 +1,7 @@
 import { type Configuration, readConfiguration } from '../../src/cli/configuration.ts';
 import { createHttpServer } from '../../src/cli/http-server.ts';
 import { takeDataFolder } from './data-folder.ts';
-import { writeJoinEnvironment } from './join-environment.ts';
+import { removeJoinEnvironment, writeJoinEnvironment } from './join-environment.ts';
 import { type PortBlock, takePorts } from './ports.ts';
 import { type Child, createChildren } from './processes.ts';
 import { removeRunning, writeRunning } from './running.ts';
@@ -61,6 +61,7 @@ export async function startKelp(options: StartOptions): Promise<Kelp> {
     // Brokers elsewhere can't go on without these stores: there is nobody to hand anything to.
     undo.push(() => brokers.stop({ hurried: own.store || own.table }));
     writeJoinEnvironment(folder.dir, environment);
+    if (own.store || own.table) undo.push(() => removeJoinEnvironment(folder.dir));
     writeRunning(folder.dir, { pid: process.pid, url: brokers.url, brokers: brokers.kept.map(({ id }) => id) });
     undo.push(() => removeRunning(folder.dir));
     say(`serving on ${brokers.url}`);

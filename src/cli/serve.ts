@@ -2,7 +2,7 @@ import { createBroker } from './broker.ts';
 import { readConfiguration } from './configuration.ts';
 import { explainError } from './explain-error.ts';
 import { createHttpServer } from './http-server.ts';
-import { reachableUrl } from './reachable-url.ts';
+import { isEverywhere, reachableUrl } from './reachable-url.ts';
 import { stopServing } from './stop-serving.ts';
 
 /** A signal that comes twice within this is one: a group gets it, and so does each of it from whoever started it. */
@@ -26,6 +26,9 @@ async function serve(): Promise<void> {
   const port = await server.listen(host, configuration.port);
   const broker = createBroker(configuration, { url: configuration.broker.publicUrl ?? reachableUrl(host, port), write });
   console.log(`kelp: serving on http://${host}:${port}`);
+  if (configuration.broker.publicUrl === undefined && isEverywhere(host)) {
+    write(`kelp: KELP_PUBLIC_URL is not set: brokers and clients elsewhere are told to come to ${reachableUrl(host, port)}`);
+  }
 
   const hurry = new AbortController();
   let toldMs: number | undefined;

@@ -207,5 +207,7 @@ describe('what cannot be done is one line', { timeout: 60_000 }, () => {
       expect(startTimeOf(broker)).toBeDefined();
       expect(parseEnv(readFileSync(join(dir, 'join.env'), 'utf8'))).toHaveProperty('KELP_INTERNAL_SECRET');
       await stop(start, dir);
+      // Its stores have ended with it.
+      expect(existsSync(join(dir, 'join.env'))).toBe(false);
     }));
 });
