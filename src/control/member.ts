@@ -30,6 +30,8 @@ export type Member = {
   lead(signal: AbortSignal): Promise<void>;
   /** Leads for a call, as soon as nobody else does. */
   leadOnce<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** A leader has asked it, and so can others. */
+  noteProbe(): void;
 };
 
 export type MemberAddress = BrokerAddress & { readonly kind: BrokerKind; readonly zone: string };
@@ -46,7 +48,14 @@ export type MemberDeps = TopologyDeps & {
 
 export function createMember(deps: MemberDeps): Member {
   const { self, directory } = deps;
-  const leadership = createMemberLeadership(deps);
+  let wasProbed = false;
+  /** Alone, nobody else could lead. */
+  const isReachable = async (signal: AbortSignal): Promise<boolean> => {
+    if (wasProbed) return true;
+    const brokers = await directory.list({ fresh: true }, signal);
+    return brokers.every(({ id, kind }) => id === self.id || kind === 'fleet');
+  };
+  const leadership = createMemberLeadership(deps, isReachable);
   const isLeader = (): boolean => leadership.current() !== undefined;
   const registration = createRegistration({
     ...deps,
@@ -70,6 +79,7 @@ export function createMember(deps: MemberDeps): Member {
     },
     register: (signal) => registration.run(signal),
     lead: (signal) => leadership.run(leadTerm, signal),
+    noteProbe: () => void (wasProbed = true),
     leadOnce: (work, signal) => leadership.leadOnce(() => (counts.reset(), work()), signal),
   };
 
@@ -84,12 +94,12 @@ export function createMember(deps: MemberDeps): Member {
   }
 }
 
-function createMemberLeadership(deps: MemberDeps): Leadership {
+function createMemberLeadership(deps: MemberDeps, isReachable: (signal: AbortSignal) => Promise<boolean>): Leadership {
   const { peers, clock, self } = deps;
   return createLeadership({
     ...deps,
     self: { id: self.id, url: self.url },
-    ...(self.kind === 'fleet' ? { leaseMs: FUNCTION_LEASE_MS, expires: true } : {}),
+    ...(self.kind === 'fleet' ? { leaseMs: FUNCTION_LEASE_MS, expires: true } : { isReachable }),
     ...(peers === undefined ? {} : { askLeader: (leader, signal) => askForTerm({ peers, clock }, leader, signal) }),
   });
 }

@@ -10,13 +10,15 @@ export type OperationDeps = {
   readonly self: BrokerId;
   readonly registration: Pick<Registration, 'instance' | 'version'>;
   readonly leadership: Pick<Leadership, 'current'>;
+  /** A leader has asked whether it lives. */
+  readonly noteProbe: () => void;
   /** What the leader does; error `not-leader` while this one isn't. */
   readonly service: LeaderService;
 };
 
 /** What this broker does for others, by the operation's name. */
 export function createPeerOperations(deps: OperationDeps): Readonly<Record<string, PeerOperation>> {
-  const { self, registration, leadership, service } = deps;
+  const { self, registration, leadership, service, noteProbe } = deps;
   return {
     async lease(body) {
       decodeRequest(PEER_MESSAGES.lease.request, body);
@@ -26,6 +28,7 @@ export function createPeerOperations(deps: OperationDeps): Readonly<Record<strin
     },
     async probe(body) {
       decodeRequest(PEER_MESSAGES.probe.request, body);
+      noteProbe();
       return encodeMessage({ broker: self, instance: registration.instance, version: registration.version() });
     },
     async assign(body, signal) {

@@ -47,11 +47,11 @@ describe('npm start', { timeout: 120_000 }, () => {
       const started = runStart(dir);
       await started.ready();
       expect(childrenOf(dir)).toHaveLength(3);
+      const secrets = ['root-token', 'secret', 'internal-secret', 'store-secret', 's3.json', 'join.env'];
+      for (const name of secrets) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
       await stop(started, dir);
 
       const token = readFileSync(join(dir, 'root-token'), 'utf8');
-      for (const name of ['root-token', 'secret', 'internal-secret', 'store-secret', 's3.json', 'join.env'])
-        expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
       const logs = readdirSync(dir).filter((name) => name.endsWith('.log'));
       expect(logs).toContain('broker.log');
       for (const name of logs) expect(readFileSync(join(dir, name), 'utf8')).not.toContain(token);

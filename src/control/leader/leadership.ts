@@ -35,6 +35,8 @@ export type LeadershipDeps = {
   readonly self: BrokerAddress;
   readonly finder: LeaderFinder;
   readonly askLeader?: AskLeader;
+  /** As of {@link WaitDeps}. */
+  readonly isReachable?: (signal: AbortSignal) => Promise<boolean>;
   readonly leaseMs?: number;
   /** The lease is not renewed, and says in the table when it ends: for a function, which may be frozen or gone before. */
   readonly expires?: boolean;

@@ -7,7 +7,12 @@ import { giveBack, type HeldLease, holdLease, type KeepDeps } from './held-lease
 import { isTimeout, type LeaseSight, type SightDeps } from './lease-sight.ts';
 import { type Claim, foundClaim, type LeaseAnswer, openClaims, renew, sendClaim } from './lease-steps.ts';
 
-export type WaitDeps = SightDeps & KeepDeps & { readonly sight: LeaseSight };
+export type WaitDeps = SightDeps &
+  KeepDeps & {
+    readonly sight: LeaseSight;
+    /** Whether others can ask it, as far as is known; absent: they can. */
+    readonly isReachable?: (signal: AbortSignal) => Promise<boolean>;
+  };
 
 const NONCE_LENGTH = 16;
 
@@ -41,7 +46,8 @@ async function tryOnce(deps: WaitDeps, wait: Wait, signal: AbortSignal): Promise
     if (held !== undefined) return held;
     wait.failures = 0;
     const watch = deps.sight.watch();
-    if (watch !== undefined) pauseMs = Math.min(pauseMs, deps.sight.freeInMs(watch));
+    const freeInMs = watch === undefined ? 0 : deps.sight.freeInMs(watch);
+    if (freeInMs > 0) pauseMs = Math.min(pauseMs, freeInMs);
   } catch (error) {
     signal.throwIfAborted();
     wait.failures += 1;
@@ -66,10 +72,17 @@ export async function look(deps: WaitDeps, wait: Wait, signal: AbortSignal): Pro
   const found = foundClaim(wait.claims, watch);
   // A claim that was done and never answered counts from a renewal that is.
   if (found !== undefined) return settle(deps, wait, (own) => renew(deps, found, own), signal);
-  if (sight.freeInMs(watch) > 0) return undefined;
+  if (sight.freeInMs(watch) > 0 || !(await isItsTurn(deps, watch, signal))) return undefined;
   const claim = claimOver(deps, watch);
   wait.claims = [...wait.claims, claim].slice(-LEASE_CLAIMS_MAX);
   return settle(deps, wait, (own) => sendClaim(deps, claim, own), signal);
+}
+
+/** Whoever may be out of everybody's reach lets others go first, for one more lease: nobody could ask it anything. */
+async function isItsTurn(deps: WaitDeps, watch: LeaseWatch, signal: AbortSignal): Promise<boolean> {
+  if (watch.lease === undefined || deps.isReachable === undefined || (await deps.isReachable(signal))) return true;
+  const heldMs = watch.lease.holder === '' ? 0 : watch.lease.leaseMs;
+  return deps.clock.monotonicMs() - watch.sinceMs >= heldMs + deps.leaseMs;
 }
 
 async function settle(

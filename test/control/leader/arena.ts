@@ -30,7 +30,7 @@ export type Contender = {
   kill(): void;
 };
 
-export type ContenderOptions = Partial<Pick<LeadershipDeps, 'leaseMs' | 'expires'>> & {
+export type ContenderOptions = Partial<Pick<LeadershipDeps, 'leaseMs' | 'expires' | 'isReachable'>> & {
   readonly asks?: boolean;
   readonly frozen?: boolean;
   /** What its requests pass on their way. */
