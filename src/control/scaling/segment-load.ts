@@ -1,0 +1,61 @@
+import { LOAD_KNOWN_MS_MAX, LOAD_OBSERVED_MS_MIN, THROTTLED_LOAD_MIN } from '../../model/scaling-limits.ts';
+import type { Measure, Rates, ScalingTargets } from '../../model/scaling.ts';
+import type { SegmentRange } from '../../model/topic.ts';
+import type { LoadView } from './load-windows.ts';
+
+/** An open segment as a plan sees it. */
+export type ScaledSegment = SegmentRange & {
+  /** Undefined: its head was never read. */
+  readonly view: LoadView | undefined;
+  /** `other`: creation, fail-over, drain, or nobody knows. */
+  readonly cameBy: 'split' | 'merge' | 'other';
+  /** Commits a second of the segment that it was split from, at that time. */
+  readonly parentCommits?: number;
+  /** Whether brokers say that the table throttles it. */
+  readonly throttled: boolean;
+  /** Whether a pending change has it. */
+  readonly busy: boolean;
+};
+
+/** Times the target, of the measure that is highest. */
+export function loadOf(rates: Rates, targets: ScalingTargets): number {
+  return Math.max(volumeOf(rates, targets), rates.commits / targets.targetCommitsPerSecond);
+}
+
+/** That measure. */
+export function measureOf(rates: Rates, targets: ScalingTargets): Measure {
+  const load = loadOf(rates, targets);
+  if (load === rates.bytes / targets.targetBytesPerSecond) return 'bytes';
+  return load === rates.messages / targets.targetMessagesPerSecond ? 'messages' : 'commits';
+}
+
+/** Times the target by messages and bytes alone: halved by each split, as commits may not be. */
+export function volumeOf(rates: Rates, targets: ScalingTargets): number {
+  return Math.max(rates.messages / targets.targetMessagesPerSecond, rates.bytes / targets.targetBytesPerSecond);
+}
+
+/** In the window in which it carries most. */
+export function forecastOf(view: LoadView | undefined, targets: ScalingTargets): number {
+  let most = 0;
+  for (const rates of view?.rates ?? []) most = Math.max(most, loadOf(rates, targets));
+  return most;
+}
+
+export const addRates = (a: Rates, b: Rates): Rates => ({
+  messages: a.messages + b.messages,
+  bytes: a.bytes + b.bytes,
+  commits: a.commits + b.commits,
+});
+
+/** What its view is worth deciding by: read lately, and over some time. */
+export function isKnown(view: LoadView | undefined): view is LoadView {
+  return view !== undefined && view.observedMs >= LOAD_OBSERVED_MS_MIN && view.sampleAgeMs <= LOAD_KNOWN_MS_MAX;
+}
+
+/** The load at which the table throttles it. Undefined: it doesn't, or so little can't be what is too much for the table. */
+export function throttledLoad({ throttled, view }: ScaledSegment, targets: ScalingTargets): number | undefined {
+  const [now] = view?.rates ?? [];
+  if (!throttled || now === undefined) return undefined;
+  const load = loadOf(now, targets);
+  return load >= THROTTLED_LOAD_MIN ? load : undefined;
+}
