@@ -91,6 +91,9 @@ export function decodeHead(item: Item): Head {
     brokers: item['brokers'] === undefined ? [] : (stringsField(item, 'brokers') as readonly BrokerId[]),
     predecessors: stringsField(item, 'predecessors') as readonly SegmentId[],
     successors: listField(item, 'successors').map(decodeSegmentRange),
+    ...(item['opened'] === undefined ? {} : { openedMs: integerField(item, 'opened') }),
+    ...(item['ended'] === undefined ? {} : { endedMs: integerField(item, 'ended') }),
+    ...(item['change'] === undefined ? {} : { change: stringField(item, 'change') }),
   };
 }
 

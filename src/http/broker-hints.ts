@@ -4,7 +4,7 @@ import type { SegmentId } from '../model/ids.ts';
 import { HINTED_BYTES_MAX, HINTED_SEGMENTS_MAX } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { PublishResult } from '../publish/request.ts';
-import { successorsIn } from '../publish/segment-sealed.ts';
+import { successorsIn } from '../model/segment-sealed.ts';
 import type { Call } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
 

@@ -60,6 +60,11 @@ export type Head = Range & {
   readonly predecessors: readonly SegmentId[];
   /** Who continues the range; empty while open, and for ever after a deletion. */
   readonly successors: readonly SegmentRange[];
+  /** Wall clock of whoever opened it, and of whoever sealed it, for people; absent before, and in heads of older brokers. */
+  readonly openedMs?: number;
+  readonly endedMs?: number;
+  /** The change that sealed it; absent while open. */
+  readonly change?: string;
 };
 
 /** Cumulative since the segment was made. `buckets`: messages by 16th of the segment's range of partitions. */

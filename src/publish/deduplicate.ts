@@ -10,7 +10,7 @@ import type { PartOutcome } from './part.ts';
 import type { PlaceDeps } from './place-slices.ts';
 import type { Placed } from './request.ts';
 import { newAttempt, openRecord, type RecordDeps, replaceRecord } from './request-record.ts';
-import { segmentSealed } from './segment-sealed.ts';
+import { segmentSealed } from '../model/segment-sealed.ts';
 import { changesTooFast, type Recorded, sendParts } from './send-parts.ts';
 import { cut, type Slice } from './slice.ts';
 

@@ -7,7 +7,7 @@ import { encodeSlice, type PartOptions } from './encode-slice.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import type { Placed } from './request.ts';
-import { segmentSealed } from './segment-sealed.ts';
+import { segmentSealed } from '../model/segment-sealed.ts';
 import { cut, type Slice } from './slice.ts';
 
 export type PlaceDeps = { readonly groups: GroupCommit; readonly compression: Compression };

@@ -1,8 +1,8 @@
-import { KelpError } from '../model/errors.ts';
-import type { SegmentId } from '../model/ids.ts';
-import type { SegmentRange } from '../model/topic.ts';
+import { KelpError } from './errors.ts';
+import type { SegmentId } from './ids.ts';
+import type { SegmentRange } from './topic.ts';
 
-/** For what a client addressed to this very segment: it is told who goes on. */
+/** For what a client asked of this very segment: it is told who goes on. */
 export function segmentSealed(segment: SegmentId, successors: readonly SegmentRange[]): KelpError {
   return new KelpError('conflict', 'segment-sealed', `segment ${segment} takes no more messages`, { extra: { segment, successors } });
 }
