@@ -90,7 +90,7 @@ async function planChanges(
   const ranges = moving.moves.flatMap((move) => open.get(move.segment) ?? []);
   const changes: TopologyChange[] = [];
   for (const { segment, lo, hi } of ranges) {
-    const brokers = chosen.get(segment) ?? (await choose(deps, topic, moving.from, signal));
+    const brokers = chosen.get(segment) ?? (await choose(deps, topic, [moving.from], signal));
     chosen.set(segment, brokers);
     const child: SegmentRange = { segment: segmentId(topic.nextSegment + changes.length), lo, hi, brokers };
     changes.push({ id: `c${deps.random.base36(CHANGE_ID_RANDOM)}`, kind: moving.kind, parents: [segment], children: [child] });
@@ -100,9 +100,9 @@ async function planChanges(
 
 const CHANGE_ID_RANDOM = 16;
 
-/** Those that surely live; if there are none, those that may. */
-async function choose(deps: MoveDeps, topic: Topic, from: BrokerId, signal: AbortSignal): Promise<readonly BrokerId[]> {
-  const without = (doubtful: boolean): ReadonlySet<BrokerId> => new Set([...deps.unfit({ doubtful }), from]);
+/** Those that surely live, for a child of a change; if there are none, those that may. `left`: none of these. */
+export async function choose(deps: MoveDeps, topic: Topic, left: readonly BrokerId[], signal: AbortSignal): Promise<readonly BrokerId[]> {
+  const without = (doubtful: boolean): ReadonlySet<BrokerId> => new Set([...deps.unfit({ doubtful }), ...left]);
   try {
     return await deps.assigner.choose(topic.settings.replicas, without(true), signal);
   } catch (error) {
