@@ -7,6 +7,8 @@ const OFFSET_DIGITS = 16;
 export const nameKey = (tenant: string, name: string): Key => ({ pk: namesPartition(tenant), sk: name });
 export const namesPartition = (tenant: string): string => `n#${tenant}`;
 export const topicKey = (topic: TopicId): Key => ({ pk: `t#${topic}`, sk: 'topic' });
+/** The topic's splits and merges. Apart from the topic's item, which every change reads and writes whole. */
+export const scalingKey = (topic: TopicId): Key => ({ pk: `t#${topic}`, sk: 'scaling' });
 export const segmentsPartition = (topic: TopicId): string => `s#${topic}`;
 export const segmentKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: segmentsPartition(topic), sk: segment });
 export const headKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: `h#${topic}#${segment}`, sk: 'head' });

@@ -43,3 +43,5 @@ export const FLOOD_MARGIN_MS = 60_000;
 export const FLOOD_AHEAD_MS_MAX = 1_800_000;
 /** So long before an expected flood nothing merges below what it asks for. */
 export const FLOOD_KEEP_MS = 3_600_000;
+/** Splits and merges that a topic remembers: an item of 20 KB, which is written whole with each of them. */
+export const SCALE_EVENTS_MAX = 100;

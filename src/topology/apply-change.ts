@@ -104,24 +104,29 @@ async function highestFloor(deps: TopologyDeps, topic: Topic, parents: readonly 
   return floors.reduce((highest, floor) => (floor > highest ? floor : highest), '');
 }
 
-/** Step 3. Refused for a head that another change sealed: then this change can't go on, and was never right. */
+/**
+ * Step 3. Refused: it is sealed already. That may be this change's own seal; of another one, this change can't go on, and was
+ * never right.
+ */
 async function sealParent(
   deps: TopologyDeps,
   topic: Topic,
   { change, parent }: { readonly change: TopologyChange; readonly parent: SegmentId },
   signal: AbortSignal,
 ): Promise<Head> {
-  const seal = sealUpdate({ change: change.id, successors: change.children, deleted: change.kind === 'delete' });
+  const seal = sealUpdate({ change: change.id, successors: change.children, deleted: change.kind === 'delete' }, deps.clock.nowMs());
   const result = await askAgain(deps, () => deps.table.update(headKey(topic.id, parent), seal, signal), signal);
-  if (result.item !== undefined) deps.heads.offer(decodeHead(result.item));
-  if (!result.applied) throw new KelpError('conflict', 'conflict', `segment ${parent} was sealed by another change`);
-  return decodeHead(result.item);
+  const head = result.item === undefined ? undefined : decodeHead(result.item);
+  if (head !== undefined) deps.heads.offer(head);
+  if (head?.change !== change.id) throw new KelpError('conflict', 'conflict', `segment ${parent} was sealed by another change`);
+  return head;
 }
 
 /** Step 4. Refused: it is open already, or it was, and is sealed by now. */
 async function openChild(deps: TopologyDeps, topic: Topic, child: SegmentRange, signal: AbortSignal): Promise<void> {
   const key = headKey(topic.id, child.segment);
-  const result = await askAgain(deps, () => deps.table.update(key, openUpdate, signal), signal);
+  const open = openUpdate(deps.clock.nowMs());
+  const result = await askAgain(deps, () => deps.table.update(key, open, signal), signal);
   if (result.item !== undefined) deps.heads.offer(decodeHead(result.item));
 }
 

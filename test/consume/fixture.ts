@@ -135,7 +135,7 @@ function createWriter({ table, store, clock, topic, heads }: WriterDeps) {
   }
 
   async function open(segment: SegmentId): Promise<void> {
-    await update(segment, openUpdate);
+    await update(segment, openUpdate(clock.nowMs()));
   }
 
   async function append(...appends: readonly Append[]): Promise<Appended[]> {
@@ -214,7 +214,7 @@ function createWriter({ table, store, clock, topic, heads }: WriterDeps) {
       if (settle) await update(segment, spillUpdate(before, page));
     },
     async seal(segment: SegmentId, { successors = [], deleted = false }: { successors?: readonly SegmentRange[]; deleted?: boolean } = {}) {
-      await update(segment, sealUpdate({ change: `seal ${segmentNumber(segment)}`, successors, deleted }));
+      await update(segment, sealUpdate({ change: `seal ${segmentNumber(segment)}`, successors, deleted }, clock.nowMs()));
     },
     async damage(key: string, change: (bytes: Bytes) => Bytes) {
       const bytes = await store.getRange(key, 0, 1_000_000_000, calm());

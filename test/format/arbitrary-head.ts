@@ -88,10 +88,14 @@ export const arbitraryHead: fc.Arbitrary<Head> = fc.nat({ max: 2 ** 40 }).chain(
       brokers: fc.array(arbitraryBroker, { maxLength: 2 }),
       predecessors: fc.array(arbitrarySegment, { maxLength: 2 }),
       successors: fc.array(arbitraryServedRange, { maxLength: 2 }),
+      opened: fc.option(fc.record({ openedMs: timestamp }), { nil: {} }),
+      ended: fc.option(fc.record({ endedMs: timestamp }), { nil: {} }),
     })
-    .map(({ range, lines, entries, ...head }) => ({
+    .map(({ range, lines, entries, opened, ended, ...head }) => ({
       ...head,
       ...range,
+      ...opened,
+      ...ended,
       spilled,
       entries,
       lines: new Map(lines),
@@ -128,5 +132,7 @@ export function headItem(head: Head): Item {
     commits: head.load.commits,
     hist: head.load.buckets,
     successors: encodeSuccessors(head.successors),
+    ...(head.openedMs === undefined ? {} : { opened: head.openedMs }),
+    ...(head.endedMs === undefined ? {} : { ended: head.endedMs }),
   };
 }

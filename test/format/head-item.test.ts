@@ -28,10 +28,18 @@ test('a head with anything of another type, or left out, is corrupt', () => {
   fc.assert(
     fc.property(
       arbitraryHead.filter(
-        (head) => head.entries.length > 0 && head.lines.size > 0 && head.successors.length > 0 && head.predecessors.length > 0,
+        (head) =>
+          head.entries.length > 0 &&
+          head.lines.size > 0 &&
+          head.successors.length > 0 &&
+          head.predecessors.length > 0 &&
+          head.openedMs !== undefined &&
+          head.endedMs !== undefined,
       ),
       (head) => {
-        expect(undetected(headItem(head), decodeHead, { optional: ['deleted', 'brokers'], ignored: ['tenant'] })).toEqual([]);
+        expect(
+          undetected(headItem(head), decodeHead, { optional: ['deleted', 'brokers', 'opened', 'ended'], ignored: ['tenant'] }),
+        ).toEqual([]);
       },
     ),
     { numRuns: 10 },

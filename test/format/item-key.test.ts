@@ -28,4 +28,5 @@ test('no two kinds of item share a key', () => {
     keys.idempotencyKey(topic, 'ff'),
   ];
   expect(new Set(all.map(({ pk }) => pk.slice(0, 2))).size).toBe(all.length);
+  expect(keys.scalingKey(topic)).toEqual({ ...keys.topicKey(topic), sk: 'scaling' });
 });

@@ -4,8 +4,11 @@ import { decodeDeletion, encodeDeletion } from '../../src/format/deletion-item.t
 import { decodeIdempotency, encodeIdempotency } from '../../src/format/idempotency-item.ts';
 import { decodeLease, encodeLease } from '../../src/format/lease-item.ts';
 import { decodeName, encodeName } from '../../src/format/name-item.ts';
+import { decodeScaleHistory, encodeScaleHistory, type ScaleHistory } from '../../src/format/scale-history-item.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment-item.ts';
 import type { BrokerId, TopicId } from '../../src/model/ids.ts';
+import type { ScaleEvent } from '../../src/model/scale-event.ts';
+import type { MergeReason, SplitReason } from '../../src/model/scaling.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
 import { arbitraryCommitId, arbitraryRange, arbitrarySegment, arbitrarySegmentRange } from './arbitrary-head.ts';
 import { arbitraryId } from './arbitrary-id.ts';
@@ -62,6 +65,29 @@ const lease = fc
   })
   .map(({ expiresMs, ...rest }) => ({ ...rest, ...(expiresMs === undefined ? {} : { expiresMs }) }));
 
+const load = fc.nat({ max: 10_000_000 }).map((thousandths) => thousandths / 1_000);
+const reason: fc.Arbitrary<SplitReason | MergeReason> = fc.oneof(
+  fc.record({
+    why: fc.constantFrom('over-target' as const, 'severe' as const, 'throttled' as const),
+    load,
+    measure: fc.constantFrom('messages' as const, 'bytes' as const, 'commits' as const),
+  }),
+  fc.record({ why: fc.constant('minimum' as const), load, minSegments: fc.nat() }),
+  fc.record({ why: fc.constant('quiet' as const), load, loadMax: load, average: load }),
+);
+const event: fc.Arbitrary<ScaleEvent> = fc
+  .tuple(
+    fc.record({
+      atMs: fc.nat({ max: 2 ** 43 }),
+      parents: fc.array(arbitrarySegment, { minLength: 1, maxLength: 2 }),
+      children: fc.array(arbitrarySegment, { minLength: 1, maxLength: 2 }),
+    }),
+    fc.oneof(fc.record({ kind: fc.constant('split' as const), at: fc.nat() }), fc.record({ kind: fc.constant('merge' as const) })),
+    fc.oneof(fc.record({ by: fc.constant('hand' as const) }), fc.record({ by: fc.constant('planner' as const), reason })),
+  )
+  .map(([common, what, cause]) => ({ ...common, ...what, ...cause }));
+const scaleHistory: fc.Arbitrary<ScaleHistory> = fc.record({ version: fc.nat(), events: fc.array(event, { maxLength: 4 }) });
+
 type Codec<T> = {
   readonly values: fc.Arbitrary<T>;
   readonly encode: (value: T) => Item;
@@ -101,6 +127,7 @@ function suite<T>(what: string, codec: Codec<T>): void {
 }
 
 suite('a name', { values: name, encode: encodeName, decode: decodeName, optional: ['topic'] });
+suite('a scale history', { values: scaleHistory, encode: encodeScaleHistory, decode: decodeScaleHistory, ignored: ['tenant'] });
 suite('a segment', { values: segment, encode: encodeSegment, decode: decodeSegment, ignored: ['tenant'] });
 suite('a deletion', { values: deletion, encode: encodeDeletion, decode: decodeDeletion, ignored: ['tenant'] });
 suite('a request', { values: idempotency, encode: encodeIdempotency, decode: decodeIdempotency, ignored: ['ttl', 'tenant'] });

@@ -69,7 +69,7 @@ async function listedAt(table: MetadataTable, { topic, segment }: Contested): Pr
 
 /** As a change of topology seals it, with whatever brokers it has by then. */
 async function seal(table: MetadataTable, { topic, segment }: Contested): Promise<void> {
-  const result = await table.update(headKey(topic.id, segment), sealUpdate({ change: 'c', successors: [], deleted: false }), signal);
+  const result = await table.update(headKey(topic.id, segment), sealUpdate({ change: 'c', successors: [], deleted: false }, 9), signal);
   const { brokers } = decodeHead(result.item ?? {});
   await forgetServed({ table, clock, random }, { topic: topic.id, segment }, brokers, signal);
 }

@@ -56,7 +56,7 @@ describe('a commit is refused', () => {
 
   test('on a segment that is pending or sealed', () => {
     expect(isApplied(newHead(), commitUpdate(commit))).toBe(false);
-    const sealed = applied(openHead(), sealUpdate({ change: 'c1', successors: [], deleted: false }));
+    const sealed = applied(openHead(), sealUpdate({ change: 'c1', successors: [], deleted: false }, 9));
     expect(isApplied(sealed, commitUpdate(commit))).toBe(false);
   });
 

@@ -57,7 +57,7 @@ describe('from the head alone', () => {
   });
 
   test('absent, and for ever: sealed, killed, or below the floor', () => {
-    const sealed = applied(landed, sealUpdate({ change: 'c', successors: [], deleted: false }));
+    const sealed = applied(landed, sealUpdate({ change: 'c', successors: [], deleted: false }, 9));
     expect(fateOf(sent('9a'), decodeHead(sealed), [])).toMatchObject({ fate: 'dead', because: 'sealed' });
     expect(fateOf(sent('9a'), decodeHead({ ...landed, g: cid('9a') }), [])).toMatchObject({ fate: 'dead', because: 'guard' });
     expect(fateOf(sent('9a'), decodeHead({ ...landed, f: '00000101' }), [])).toMatchObject({ fate: 'dead', because: 'floor' });

@@ -11,6 +11,8 @@ import { openUpdate } from '../../src/protocol/segment-life.ts';
 
 export const TOPIC = 't000000000000001' as TopicId;
 export const SEGMENT = segmentId(0);
+/** When heads of these tests were opened. */
+export const OPENED_MS = 5_000_000;
 export const MINUTE = '00000100' as Minute;
 
 /** `5a` is minted at millisecond 5 by instance a. */
@@ -25,7 +27,7 @@ export function newHead(floor: Minute | '' = ''): Item {
 }
 
 export function openHead(floor: Minute | '' = ''): Item {
-  return applied(newHead(floor), openUpdate);
+  return applied(newHead(floor), openUpdate(OPENED_MS));
 }
 
 /** The item after an update that must apply. */

@@ -67,7 +67,7 @@ describe('races', () => {
   });
 
   test('a sealed head is spilled, too', () => {
-    const sealed = applied(withCommits(['1a', '2a']), sealUpdate({ change: 'c', successors: [], deleted: false }));
+    const sealed = applied(withCommits(['1a', '2a']), sealUpdate({ change: 'c', successors: [], deleted: false }, 9));
     const after = decodeHead(applied(sealed, spillUpdate(decodeHead(sealed), pageOfHead(sealed))));
     expect(after).toMatchObject({ state: 'sealed', entries: [], spilled: 4 });
   });

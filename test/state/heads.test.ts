@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 const zero = openHead();
 const one = applied(zero, commitUpdate(commitOf(cid('5a'))));
 const two = applied(one, commitUpdate(commitOf(cid('6a'))));
-const sealed = applied(two, sealUpdate({ change: 'c', successors: [], deleted: false }));
+const sealed = applied(two, sealUpdate({ change: 'c', successors: [], deleted: false }, 9));
 
 const tableWith = async (item: Item): Promise<MetadataTable> => {
   const table = createMemoryTable();

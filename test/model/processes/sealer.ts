@@ -8,10 +8,10 @@ import { brokerDeps, NEVER_ABORTED, SEGMENT, TOPIC } from './broker.ts';
 
 /** Steps 3 and 4 of a change whose children are there, pending: the shortest way to a seal. The whole is in leader.ts. */
 export function sealer(name: string, children: readonly SegmentRange[], parents: readonly SegmentId[] = [SEGMENT]): Process {
-  const seal = sealUpdate({ change: 'c1', successors: children, deleted: false });
+  const seal = sealUpdate({ change: 'c1', successors: children, deleted: false }, 0);
   const steps = [
     ...parents.map((segment) => ({ segment, update: seal })),
-    ...children.map(({ segment }) => ({ segment, update: openUpdate })),
+    ...children.map(({ segment }) => ({ segment, update: openUpdate(0) })),
   ];
   const phases = steps.map(({ segment, update }): Phase => async (table, state) => {
     // What was not answered may not have happened: nothing goes on from there.

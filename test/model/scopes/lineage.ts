@@ -38,7 +38,7 @@ const record = (segment: SegmentRange, predecessors: readonly SegmentId[]): read
 function kept({ segment, lo, hi, predecessors, successors }: Kept, messages: number): (readonly [Key, Item])[] {
   let head: Item = { ...newHead(segment, { lo, hi, predecessors }), state: 'open' };
   for (let n = 0; n < messages; n += 1) head = committed(head, `x${segment}${n}`, n + 1);
-  if (successors.length > 0) head = applied(head, sealUpdate({ change: 'c', successors, deleted: false }));
+  if (successors.length > 0) head = applied(head, sealUpdate({ change: 'c', successors, deleted: false }, 0));
   return [record({ segment, lo, hi }, predecessors), headItem(head, segment)];
 }
 
