@@ -2,19 +2,21 @@ import { createBroker } from './broker.ts';
 import { readConfiguration } from './configuration.ts';
 import { explainError } from './explain-error.ts';
 import { createHttpServer } from './http-server.ts';
+import { createLogOutput } from './log-output.ts';
 import { isEverywhere, reachableUrl } from './reachable-url.ts';
 import { stopServing } from './stop-serving.ts';
 
 /** A signal that comes twice within this is one: a group gets it, and so does each of it from whoever started it. */
 const SAME_SIGNAL_MS = 100;
 
-const write = (line: string): void => console.error(line);
+const write = createLogOutput(process.stderr);
+const say = createLogOutput(process.stdout);
 
 // The broker as a process: everything that it needs to know comes by environment.
 try {
   await serve();
 } catch (error) {
-  console.error(explainError(error));
+  write(explainError(error));
   process.exit(1);
 }
 
@@ -25,7 +27,7 @@ async function serve(): Promise<void> {
   const server = createHttpServer((request, env) => broker.fetch(request, env));
   const port = await server.listen(host, configuration.port);
   const broker = createBroker(configuration, { url: configuration.broker.publicUrl ?? reachableUrl(host, port), write });
-  console.log(`kelp: serving on http://${host}:${port}`);
+  say(`kelp: serving on http://${host}:${port}`);
   if (configuration.broker.publicUrl === undefined && isEverywhere(host)) {
     write(`kelp: KELP_PUBLIC_URL is not set: brokers and clients elsewhere are told to come to ${reachableUrl(host, port)}`);
   }

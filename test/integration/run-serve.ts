@@ -21,10 +21,12 @@ export type ServeOptions = {
   readonly environment?: Readonly<Record<string, string>>;
   /** Modules that are loaded before the broker's own. */
   readonly imports?: readonly string[];
+  /** Where its log goes; default: to the test. */
+  readonly log?: number;
 };
 
 /** Runs the broker's process on these stores; resolves once it listens. */
-export async function runServe({ store, table, port = 0, environment = {}, imports = [] }: ServeOptions): Promise<Served> {
+export async function runServe({ store, table, port = 0, environment = {}, imports = [], log }: ServeOptions): Promise<Served> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [...imports.flatMap((file) => ['--import', file]), ENTRY], {
     env: {
@@ -42,14 +44,14 @@ export async function runServe({ store, table, port = 0, environment = {}, impor
       KELP_TABLE: table.table,
       ...environment,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', log ?? 'pipe'],
   });
   let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
   const exited = new Promise<Awaited<Served['exited']>>((resolve) => child.once('close', (code) => resolve({ code, errors })));
   const url = await new Promise<string>((resolve, reject) => {
     let output = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk;
       const found = /serving on (http:\S+)/.exec(output)?.[1];
       if (found !== undefined) resolve(found);

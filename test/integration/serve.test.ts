@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRaw } from '../cli/raw-http.ts';
@@ -107,3 +107,19 @@ test('repeated Kelp-Header lines are headers of their own', () =>
       ]),
     );
   }));
+
+test('a broker whose log is on a full disk serves on', async () => {
+  const full = openSync('/dev/full', 'w');
+  const table = await freshTable('dynoxide', AbortSignal.timeout(10_000));
+  const served = await runServe({ store: sharedStack().store, table, log: full });
+  try {
+    const call = callerOf(served);
+    // It has said that it leads.
+    await expect.poll(async () => (await call('GET', '/v1/leader')).status, POLL).toBe(200);
+    expect((await call('GET', '/livez')).status).toBe(200);
+  } finally {
+    served.signal('SIGTERM');
+    expect((await served.exited).code).toBe(0);
+    closeSync(full);
+  }
+});
