@@ -1,3 +1,5 @@
+import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
+import { watchTopology } from '../topology/topology-watch.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from './test-broker.ts';
 import { createKiller } from './world-faults.ts';
 
@@ -14,7 +16,7 @@ const STEPS_MAX = 1_000;
 
 /**
  * Runs the scenario again and again, and kills the broker at its first call of a store, at its second, and so on: once before
- * the call takes effect and once after it. Answers how many calls there were.
+ * the call takes effect and once after it; and looks at every version of every topic. Answers how many calls there were.
  */
 export async function killAtEveryStep<T>(scenario: Scenario<T>): Promise<number> {
   for (let at = 1; at <= STEPS_MAX; at += 1) {
@@ -26,7 +28,8 @@ export async function killAtEveryStep<T>(scenario: Scenario<T>): Promise<number>
 
 /** Whether it was over before that step. */
 async function killAt<T>(scenario: Scenario<T>, at: number, done: boolean): Promise<boolean> {
-  const world = createTestWorld();
+  const topology = watchTopology(createMemoryTable());
+  const world = createTestWorld(1, topology.table);
   const there = await scenario.prepare(world);
   const killer = createKiller(world, { at, done });
   const broker = world.broker({ table: killer.table, store: killer.store });
@@ -36,7 +39,12 @@ async function killAt<T>(scenario: Scenario<T>, at: number, done: boolean): Prom
     return 'survived';
   };
   const end = await world.run(Promise.race([act(), killer.struck.then(() => 'killed')]));
-  await scenario.check(world, there).catch((cause: unknown) => {
+  const check = async (): Promise<void> => {
+    await scenario.check(world, there);
+    const problems = topology.problems();
+    if (problems.length > 0) throw new Error(problems.join('; '));
+  };
+  await check().catch((cause: unknown) => {
     throw new Error(`${end} at call ${at}, which was ${done ? '' : 'not '}done`, { cause });
   });
   return end === 'survived';

@@ -142,10 +142,9 @@ export type TestWorld = {
   run<T>(work: Promise<T>): Promise<T>;
 };
 
-export function createTestWorld(seed: number | string = 1): TestWorld {
+export function createTestWorld(seed: number | string = 1, table: MetadataTable = createMemoryTable()): TestWorld {
   const clock = createVirtualClock();
   const random = createSeededRandom(seed);
-  const table = createMemoryTable();
   const store = createMemoryStore();
   let brokers = 0;
   const world: TestWorld = {
