@@ -1,9 +1,10 @@
 import { KelpError } from '../model/errors.ts';
 import type { SegmentId, TopicId } from '../model/ids.ts';
 import { REPLICAS_DEFAULT } from '../model/limits.ts';
+import type { ExpectedFlood, ScalingSettings } from '../model/scaling.ts';
 import { CHANGE_KINDS, type PartitionKey, type Topic, type TopologyChange } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
-import { asItem, checkVersion, integerField, listField, stringField, stringsField, wordField } from './item-fields.ts';
+import { asItem, checkVersion, integerField, listField, mapField, stringField, stringsField, wordField } from './item-fields.ts';
 import { decodeSegmentRange, encodeSegmentRange, encodeServedRange } from './segment-range.ts';
 
 const TOPIC_VERSION = 1;
@@ -18,6 +19,7 @@ export function encodeTopic(topic: Topic): Item {
     partitionKey: topic.settings.partitionKey,
     segments: topic.settings.segments,
     replicas: topic.settings.replicas,
+    ...(topic.settings.scaling === undefined ? {} : { scaling: encodeScaling(topic.settings.scaling) }),
     state: topic.state,
     version: topic.version,
     firstSegment: topic.firstSegment,
@@ -40,6 +42,7 @@ export function decodeTopic(item: Item): Topic {
       segments: integerField(item, 'segments'),
       // Topics of before brokers were assigned have none.
       replicas: item['replicas'] === undefined ? REPLICAS_DEFAULT : integerField(item, 'replicas'),
+      ...(item['scaling'] === undefined ? {} : { scaling: decodeScaling(mapField(item, 'scaling')) }),
     },
     state: wordField(item, 'state', STATES),
     version: integerField(item, 'version'),
@@ -71,4 +74,40 @@ function decodePartitionKey(value: Value | undefined): PartitionKey {
   if (typeof item['header'] === 'string') return { header: item['header'] };
   if (typeof item['pointer'] === 'string') return { pointer: item['pointer'] };
   throw new KelpError('corrupt', 'corrupt', 'stored field partitionKey is damaged');
+}
+
+function encodeScaling(scaling: ScalingSettings): Item {
+  return {
+    min: scaling.minSegments,
+    max: scaling.maxSegments,
+    bytes: scaling.targetBytesPerSecond,
+    messages: scaling.targetMessagesPerSecond,
+    commits: scaling.targetCommitsPerSecond,
+    schedule: scaling.schedule.map(encodeFlood),
+  };
+}
+
+function decodeScaling(item: Item): ScalingSettings {
+  return {
+    minSegments: integerField(item, 'min'),
+    maxSegments: integerField(item, 'max'),
+    targetBytesPerSecond: integerField(item, 'bytes'),
+    targetMessagesPerSecond: integerField(item, 'messages'),
+    targetCommitsPerSecond: integerField(item, 'commits'),
+    schedule: listField(item, 'schedule').map(decodeFlood),
+  };
+}
+
+function encodeFlood({ cron, durationSeconds, minSegments, timeZone }: ExpectedFlood): Item {
+  return { cron, seconds: durationSeconds, min: minSegments, ...(timeZone === undefined ? {} : { zone: timeZone }) };
+}
+
+function decodeFlood(value: Value): ExpectedFlood {
+  const item = asItem(value, 'schedule');
+  return {
+    cron: stringField(item, 'cron'),
+    durationSeconds: integerField(item, 'seconds'),
+    minSegments: integerField(item, 'min'),
+    ...(item['zone'] === undefined ? {} : { timeZone: stringField(item, 'zone') }),
+  };
 }

@@ -14,7 +14,7 @@ import { createReadSegment } from './read-segment.ts';
 import { createReadTopic } from './read-topic.ts';
 import { createGetSegment, createListSegments } from './segments.ts';
 import { createServe } from './serve.ts';
-import { createCreateTopic, createDeleteTopic, createGetTopic, createListTopics } from './topics.ts';
+import { createChangeTopic, createCreateTopic, createDeleteTopic, createGetTopic, createListTopics } from './topics.ts';
 import { createWaiters } from './waiters.ts';
 
 /** The HTTP API of PROTOCOL.md over the given engine: a function from Request to Response, in every runtime. */
@@ -47,6 +47,7 @@ function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>
     listTopics: createListTopics(deps),
     createTopic: createCreateTopic(deps),
     getTopic: createGetTopic(deps),
+    changeTopic: createChangeTopic(deps),
     deleteTopic: createDeleteTopic(deps),
     publishMessages: createPublishMessages(deps),
     publishMessage: createPublishMessage(deps),

@@ -138,6 +138,13 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
     answers: { 200: { description: 'The topic.', content: { [JSON_MEDIA]: schemas.Topic } } },
     problems: [404, 406],
   },
+  changeTopic: {
+    summary: 'Changes those settings of a topic that are named; the others stay.',
+    parameters: [topic, timeout],
+    body: { [JSON_MEDIA]: schemas.SettingsChange },
+    answers: { 200: { description: 'The topic as it is then.', content: { [JSON_MEDIA]: schemas.Topic } } },
+    problems: [404, 413, 415, 504],
+  },
   deleteTopic: {
     summary: 'Deletes a topic. Its name is free at once.',
     parameters: [topic, timeout],

@@ -8,6 +8,7 @@ export type Operation =
   | 'listTopics'
   | 'createTopic'
   | 'getTopic'
+  | 'changeTopic'
   | 'deleteTopic'
   | 'publishMessages'
   | 'publishMessage'
@@ -22,7 +23,7 @@ export type Operation =
 
 export type Route = {
   readonly operation: Operation;
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   /** `:name` is one segment of the path. */
   readonly path: string;
   /** Answered without a token. */
@@ -41,6 +42,7 @@ export const ROUTES: readonly Route[] = [
   { operation: 'listTopics', method: 'GET', path: '/v1/topics' },
   { operation: 'createTopic', method: 'PUT', path: TOPIC },
   { operation: 'getTopic', method: 'GET', path: TOPIC },
+  { operation: 'changeTopic', method: 'PATCH', path: TOPIC },
   { operation: 'deleteTopic', method: 'DELETE', path: TOPIC },
   { operation: 'publishMessages', method: 'POST', path: `${TOPIC}/messages` },
   { operation: 'publishMessage', method: 'POST', path: `${TOPIC}/message` },

@@ -7,8 +7,10 @@ import {
   REPLICAS_MAX,
   REQUEST_MESSAGES_MAX,
   SEGMENTS_AT_CREATION_MAX,
+  SEGMENTS_OPEN_MAX,
   TIMESTAMP_MS_MAX,
 } from '../model/limits.ts';
+import { CRON_BYTES_MAX, FLOOD_SECONDS_MAX, FLOODS_MAX } from '../model/scaling-limits.ts';
 
 // What PROTOCOL.md says about JSON, for machines: openapi.json is made of it, and every answer of the HTTP tests is held
 // against it. The product itself doesn't import it: requests are parsed by hand, byte-exact and fast.
@@ -45,11 +47,41 @@ export const PartitionKey = z
 
 const Replicas = z.int().min(1).max(REPLICAS_MAX);
 
+const OpenSegments = z.int().min(1).max(SEGMENTS_OPEN_MAX);
+const Target = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+export const ExpectedFlood = z
+  .strictObject({
+    cron: z.string().max(CRON_BYTES_MAX),
+    durationSeconds: z.int().min(1).max(FLOOD_SECONDS_MAX),
+    minSegments: OpenSegments,
+    timeZone: z.string().max(CRON_BYTES_MAX).optional(),
+  })
+  .meta({ id: 'ExpectedFlood', description: 'Begins whenever `cron` (five fields) says so by the clocks of `timeZone`, UTC without one.' });
+
+export const Scaling = z
+  .strictObject({
+    minSegments: OpenSegments,
+    maxSegments: OpenSegments,
+    targetBytesPerSecond: Target,
+    targetMessagesPerSecond: Target,
+    targetCommitsPerSecond: Target,
+    schedule: z.array(ExpectedFlood).max(FLOODS_MAX),
+  })
+  .meta({ id: 'Scaling', description: 'How many segments are to be open, and what one of them is to carry a second.' });
+
+export const ScalingChange = Scaling.partial().meta({ id: 'ScalingChange', description: 'Any members of Scaling.' });
+
+export const SettingsChange = z
+  .strictObject({ replicas: Replicas.optional(), scaling: ScalingChange.optional() })
+  .meta({ id: 'SettingsChange' });
+
 export const TopicSettings = z
   .strictObject({
     partitionKey: PartitionKey,
     segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX).optional(),
     replicas: Replicas.optional(),
+    scaling: ScalingChange.optional(),
   })
   .meta({ id: 'TopicSettings' });
 
@@ -60,6 +92,7 @@ export const Topic = z
     partitionKey: PartitionKey,
     segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX),
     replicas: Replicas,
+    scaling: Scaling,
     createdMs: Integer,
   })
   .meta({ id: 'Topic' });

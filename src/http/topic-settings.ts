@@ -2,35 +2,66 @@ import { inField } from '../format/field-path.ts';
 import { parsePointer } from '../format/json-pointer.ts';
 import { endJson, type JsonReader, memberField, nextKind, readJson, readString } from '../format/json-reader.ts';
 import { invalid, type KelpError } from '../model/errors.ts';
-import { KEY_PLACE_BYTES_MAX, REPLICAS_DEFAULT, REPLICAS_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
+import { KEY_PLACE_BYTES_MAX, REPLICAS_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
 import { type Bytes, KIND_HEADER } from '../model/message.ts';
-import type { PartitionKey, TopicSettings } from '../model/topic.ts';
+import type { PartitionKey, SettingsChange, SettingsWish } from '../model/topic.ts';
 import { forEachMember, readCount } from './json-members.ts';
+import { readScaling } from './scaling-settings.ts';
 
 const PLACES = '"key", {"header": name} or {"pointer": pointer}';
 
 const text = new TextDecoder();
 const wrong = (field: string, message: string): KelpError => invalid('invalid-settings', field, message);
 
+type Writable<T> = { -readonly [K in keyof T]?: T[K] };
+
 /**
- * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments", "replicas"}`. Errors `invalid-json`,
- * `invalid-settings`, `invalid-pointer`, naming the member.
+ * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments", "replicas", "scaling"}`. `nowMs` as
+ * for `readScaling`. Errors `invalid-json`, `invalid-settings`, `invalid-pointer`, `invalid-schedule`, naming the member.
  */
-export function parseTopicSettings(body: Bytes): TopicSettings {
+export function parseTopicSettings(body: Bytes, nowMs: number): SettingsWish {
   const reader = readJson(body);
   let partitionKey: PartitionKey | undefined;
   let segments = 1;
-  let replicas = REPLICAS_DEFAULT;
-  if (nextKind(reader) !== 'object') throw wrong('', 'the body is an object');
-  forEachMember(reader, (name) => {
+  const change: Writable<SettingsChange> = {};
+  readMembers(reader, (name) => {
     if (name === 'partitionKey') partitionKey = readPartitionKey(reader);
     else if (name === 'segments') segments = readBounded(reader, name, SEGMENTS_AT_CREATION_MAX);
-    else if (name === 'replicas') replicas = readBounded(reader, name, REPLICAS_MAX);
-    else throw wrong(memberField(reader), 'no such member; there are partitionKey, segments and replicas');
+    else if (!readChange(reader, name, { change, nowMs }))
+      throw wrong(memberField(reader), 'no such member; there are partitionKey, segments, replicas and scaling');
   });
-  endJson(reader);
   if (partitionKey === undefined) throw wrong('partitionKey', `where a message has its key: ${PLACES}`);
-  return { partitionKey, segments, replicas };
+  return { partitionKey, segments, ...change };
+}
+
+/** What is changed of a topic: `{"replicas", "scaling"}`. Errors as above. */
+export function parseSettingsChange(body: Bytes, nowMs: number): SettingsChange {
+  const reader = readJson(body);
+  const change: Writable<SettingsChange> = {};
+  readMembers(reader, (name) => {
+    if (!readChange(reader, name, { change, nowMs }))
+      throw wrong(memberField(reader), 'there is no such member that can be changed; there are replicas and scaling');
+  });
+  return change;
+}
+
+/** The whole body. */
+function readMembers(reader: JsonReader, visit: (name: string) => void): void {
+  if (nextKind(reader) !== 'object') throw wrong('', 'the body is an object');
+  forEachMember(reader, visit);
+  endJson(reader);
+}
+
+/** False: the member is none that can be changed, and is not read. */
+function readChange(
+  reader: JsonReader,
+  name: string,
+  { change, nowMs }: { readonly change: Writable<SettingsChange>; readonly nowMs: number },
+): boolean {
+  if (name === 'replicas') change.replicas = readBounded(reader, name, REPLICAS_MAX);
+  else if (name === 'scaling') change.scaling = readScaling(reader, nowMs);
+  else return false;
+  return true;
 }
 
 function readBounded(reader: JsonReader, member: string, max: number): number {

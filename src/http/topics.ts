@@ -1,14 +1,14 @@
 import { invalid } from '../model/errors.ts';
 import { isTopicName } from '../model/ids.ts';
 import { TOPICS_LIST_DEFAULT, TOPICS_LIST_MAX } from '../model/limits.ts';
-import type { Topic } from '../model/topic.ts';
+import { scalingOf, type Topic } from '../model/topic.ts';
 import { jsonText, noContent, okJson } from './answer.ts';
 import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { JSON_MEDIA, negotiate, requireJson } from './media-type.ts';
 import { bodyOf } from './publish-body.ts';
 import { integerParameter, parseQuery } from './query.ts';
-import { parseTopicSettings } from './topic-settings.ts';
+import { parseSettingsChange, parseTopicSettings } from './topic-settings.ts';
 import { topicNameOf } from './with-topic.ts';
 
 export function createListTopics({ topics }: HttpDependencies): Handler {
@@ -28,7 +28,7 @@ export function createCreateTopic(deps: HttpDependencies): Handler {
   return async (call) => {
     const name = topicNameOf(call);
     requireJson(call.context.req.header('content-type'));
-    const settings = parseTopicSettings(await bodyOf(deps, call));
+    const settings = parseTopicSettings(await bodyOf(deps, call), deps.clock.nowMs());
     const { topic, created } = await deps.topics.create(name, settings, call.signal);
     return jsonText(created ? 201 : 200, JSON.stringify(documentOf(topic)));
   };
@@ -40,6 +40,15 @@ export function createGetTopic({ topics }: HttpDependencies): Handler {
     negotiate(call.context, [JSON_MEDIA]);
     parseQuery(call.context.req.url, []);
     return okJson(documentOf(await topics.resolve(name, { fresh: true }, call.signal)));
+  };
+}
+
+export function createChangeTopic(deps: HttpDependencies): Handler {
+  return async (call) => {
+    const name = topicNameOf(call);
+    requireJson(call.context.req.header('content-type'));
+    const change = parseSettingsChange(await bodyOf(deps, call), deps.clock.nowMs());
+    return okJson(documentOf(await deps.topics.change(name, change, call.signal)));
   };
 }
 
@@ -57,5 +66,6 @@ const documentOf = ({ name, id, settings, createdMs }: Topic): Record<string, un
   partitionKey: settings.partitionKey,
   segments: settings.segments,
   replicas: settings.replicas,
+  scaling: scalingOf(settings),
   createdMs,
 });

@@ -1,4 +1,5 @@
 import type { BrokerId, SegmentId, TopicId } from './ids.ts';
+import { SCALING_DEFAULT, type ScalingSettings } from './scaling.ts';
 
 /** Where in a message its partition key is found: its `key`, a header, or a JSON Pointer into the value. */
 export type PartitionKey = 'key' | { readonly header: string } | { readonly pointer: string };
@@ -15,7 +16,17 @@ export type TopicSettings = {
   readonly segments: number;
   /** Brokers that are to serve each segment. */
   readonly replicas: number;
+  /** Absent: nobody said anything, so that SCALING_DEFAULT holds, as it is at the time. */
+  readonly scaling?: ScalingSettings;
 };
+
+/** What may be changed of a topic's settings. What isn't named stays; a schedule is replaced as a whole. */
+export type SettingsChange = { readonly replicas?: number; readonly scaling?: Partial<ScalingSettings> };
+
+/** What a topic is to be made with: defaults hold for what may be changed and isn't named. */
+export type SettingsWish = Pick<TopicSettings, 'partitionKey' | 'segments'> & SettingsChange;
+
+export const scalingOf = ({ scaling }: TopicSettings): ScalingSettings => scaling ?? SCALING_DEFAULT;
 
 /** Splits and merges are read already, so that brokers of this version can carry them on beside newer ones. */
 export const CHANGE_KINDS = ['create', 'delete', 'failover', 'drain', 'split', 'merge'] as const;

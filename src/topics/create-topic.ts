@@ -4,7 +4,7 @@ import { encodeTopic } from '../format/topic-item.ts';
 import { KelpError } from '../model/errors.ts';
 import type { TopicId } from '../model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX } from '../model/limits.ts';
-import { type PartitionKey, TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../model/topic.ts';
+import { scalingOf, type SettingsWish, TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../model/topic.ts';
 import type { Condition } from '../ports/metadata-table.ts';
 import { applyChanges, type TopologyDeps } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
@@ -12,6 +12,7 @@ import { equalRanges } from '../topology/plan-change.ts';
 import { askAgain } from '../state/ask-again.ts';
 import { freeName } from './free-name.ts';
 import { readName } from './read-name.ts';
+import { areWished, newSettings } from './settings.ts';
 
 const TOPIC_ID_RANDOM = 15;
 const CHANGE_ID_RANDOM = 16;
@@ -22,11 +23,12 @@ export type Created = { readonly topic: Topic; readonly created: boolean };
  * A topic is created as a change without parents. Its item comes first, then the name: killed before the name is taken,
  * nothing is seen of it; killed after, whoever meets the topic carries its creation on.
  */
-export async function createTopic(deps: TopologyDeps, name: string, settings: TopicSettings, signal: AbortSignal): Promise<Created> {
+export async function createTopic(deps: TopologyDeps, name: string, wish: SettingsWish, signal: AbortSignal): Promise<Created> {
+  const settings = newSettings(wish);
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {
     const record = await readName(deps, name, signal);
     const existing = record?.topic === undefined ? undefined : await carryOn(deps, record.topic, signal);
-    if (existing?.state === 'active') return sameOrConflict(existing, settings);
+    if (existing?.state === 'active') return sameOrConflict(existing, wish);
     // Whoever deleted that topic was stopped before the name was free.
     if (existing !== undefined) await freeName(deps, existing, signal);
     else {
@@ -42,20 +44,11 @@ async function finish(deps: TopologyDeps, topic: Topic, signal: AbortSignal): Pr
   return change === undefined ? topic : applyChanges(deps, topic, [change], signal);
 }
 
-function sameOrConflict(topic: Topic, settings: TopicSettings): Created {
-  if (sameSettings(topic.settings, settings)) return { topic, created: false };
+function sameOrConflict(topic: Topic, wish: SettingsWish): Created {
+  if (areWished(topic.settings, wish)) return { topic, created: false };
   throw new KelpError('conflict', 'exists-differently', `topic ${topic.name} exists with other settings`, {
-    extra: topic.settings,
+    extra: { ...topic.settings, scaling: scalingOf(topic.settings) },
   });
-}
-
-function sameSettings(a: TopicSettings, b: TopicSettings): boolean {
-  return a.segments === b.segments && a.replicas === b.replicas && describeKey(a.partitionKey) === describeKey(b.partitionKey);
-}
-
-function describeKey(key: PartitionKey): string {
-  if (key === 'key') return 'key';
-  return 'header' in key ? `header ${key.header}` : `pointer ${key.pointer}`;
 }
 
 /** Undefined if somebody else took the name meanwhile. */

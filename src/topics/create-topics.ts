@@ -1,3 +1,4 @@
+import { changeSettings } from './change-settings.ts';
 import { createTopic } from './create-topic.ts';
 import { type DeleteDeps, deleteTopic } from './delete-topic.ts';
 import { describeSegment, describeSegments } from './describe-segments.ts';
@@ -8,10 +9,15 @@ import type { Topics } from './topics.ts';
 export function createTopics(deps: DeleteDeps): Topics {
   const resolver = createTopicResolver(deps);
   return {
-    async create(name, settings, signal) {
-      const created = await createTopic(deps, name, settings, signal);
+    async create(name, wish, signal) {
+      const created = await createTopic(deps, name, wish, signal);
       resolver.learn(created.topic);
       return created;
+    },
+    async change(name, change, signal) {
+      const topic = await changeSettings(deps, name, change, signal);
+      resolver.learn(topic);
+      return topic;
     },
     resolve: (name, options, signal) => resolver.resolve(name, options, signal),
     forget: (name) => resolver.forget(name),

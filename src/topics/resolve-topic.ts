@@ -1,10 +1,9 @@
-import { KelpError } from '../model/errors.ts';
 import { CARRY_ON_MS_MAX, TOPIC_KNOWN_MS_MAX, TOPICS_KNOWN_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
-import { carryOn, readSettled } from '../topology/carry-on.ts';
-import { readName } from './read-name.ts';
+import { carryOn } from '../topology/carry-on.ts';
+import { readActive } from './read-active.ts';
 
 type Known = { readonly topic: Topic; readonly atMs: number };
 
@@ -41,9 +40,7 @@ export function createTopicResolver(deps: ResolverDeps): TopicResolver {
 }
 
 async function read(deps: ResolverDeps, name: string, signal: AbortSignal): Promise<Topic> {
-  const record = await readName(deps, name, signal);
-  const topic = record?.topic === undefined ? undefined : await readSettled(deps, record.topic, signal);
-  if (topic?.state !== 'active') throw new KelpError('not-found', 'topic-not-found', `no topic ${name}`);
+  const topic = await readActive(deps, name, signal);
   // Somebody may have been stopped in the middle of them; nobody here waits for that.
   if (topic.changes.length > 0) deps.background.run('carry on', CARRY_ON_MS_MAX, async (own) => void (await carryOn(deps, topic.id, own)));
   return topic;

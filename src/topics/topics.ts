@@ -1,6 +1,6 @@
 import type { SegmentId } from '../model/ids.ts';
 import type { SegmentState } from '../model/head.ts';
-import type { SegmentRange, Topic, TopicSettings } from '../model/topic.ts';
+import type { SegmentRange, SettingsChange, SettingsWish, Topic } from '../model/topic.ts';
 
 export type SegmentDescription = SegmentRange & {
   readonly state: SegmentState;
@@ -12,8 +12,10 @@ export type SegmentDescription = SegmentRange & {
 };
 
 export type Topics = {
-  /** `created` false: it was there with the same settings. Error `conflict`/`exists-differently`. */
-  create(name: string, settings: TopicSettings, signal: AbortSignal): Promise<{ readonly topic: Topic; readonly created: boolean }>;
+  /** `created` false: it was there, as it is wished for. Errors `conflict`/`exists-differently`, `invalid-settings`. */
+  create(name: string, wish: SettingsWish, signal: AbortSignal): Promise<{ readonly topic: Topic; readonly created: boolean }>;
+  /** The topic as it is then. Errors `not-found`/`topic-not-found`, `invalid-settings`. */
+  change(name: string, change: SettingsChange, signal: AbortSignal): Promise<Topic>;
   /**
    * The topic that has this name now. `fresh` reads the stores; otherwise an answer may be as old as TOPIC_KNOWN_MS_MAX,
    * which costs nothing but a redirect: commits and heads tell the truth. Error `not-found`/`topic-not-found`.

@@ -147,7 +147,7 @@ async function publishChanges(deps: TopologyDeps, topic: Topic, changes: readonl
  * T1: every write of a topic item demands the version read and raises it. Undefined: somebody else wrote. Not asked again
  * after a lost answer: the caller reads the topic and finds its write there, or not.
  */
-async function writeTopic(deps: TopologyDeps, from: Topic, to: Topic, signal: AbortSignal): Promise<Topic | undefined> {
+export async function writeTopic(deps: TopologyDeps, from: Topic, to: Topic, signal: AbortSignal): Promise<Topic | undefined> {
   const condition = [{ op: '=' as const, path: ['version'], value: from.version }];
   try {
     const result = await deps.table.put(topicKey(from.id), encodeTopic(to), condition, signal);

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeTopic, encodeTopic } from '../../src/format/topic-item.ts';
 import type { TopicId } from '../../src/model/ids.ts';
+import type { ExpectedFlood, ScalingSettings } from '../../src/model/scaling.ts';
 import { CHANGE_KINDS, type PartitionKey, type Topic, type TopologyChange } from '../../src/model/topic.ts';
+import type { Item } from '../../src/ports/metadata-table.ts';
 import { arbitrarySegment, arbitrarySegmentRange, arbitraryServedRange } from './arbitrary-head.ts';
 import { arbitraryId } from './arbitrary-id.ts';
 import { undetected } from './damage.ts';
@@ -18,11 +20,26 @@ const change: fc.Arbitrary<TopologyChange> = fc.record({
   parents: fc.array(arbitrarySegment, { maxLength: 3 }),
   children: fc.array(arbitraryServedRange, { maxLength: 3 }),
 });
+const flood: fc.Arbitrary<ExpectedFlood> = fc.record(
+  { cron: fc.string(), durationSeconds: fc.nat(), minSegments: fc.nat(), timeZone: fc.string() },
+  { requiredKeys: ['cron', 'durationSeconds', 'minSegments'] },
+);
+const scaling: fc.Arbitrary<ScalingSettings> = fc.record({
+  minSegments: fc.nat(),
+  maxSegments: fc.nat(),
+  targetBytesPerSecond: fc.maxSafeNat(),
+  targetMessagesPerSecond: fc.maxSafeNat(),
+  targetCommitsPerSecond: fc.maxSafeNat(),
+  schedule: fc.array(flood, { maxLength: 3 }),
+});
 const topic: fc.Arbitrary<Topic> = fc.record({
   id: arbitraryId as fc.Arbitrary<TopicId>,
   name: fc.string(),
   tenant: fc.string(),
-  settings: fc.record({ partitionKey, segments: fc.nat(), replicas: fc.nat() }),
+  settings: fc.record(
+    { partitionKey, segments: fc.nat(), replicas: fc.nat(), scaling },
+    { requiredKeys: ['partitionKey', 'segments', 'replicas'] },
+  ),
   state: fc.constantFrom('active', 'deleting', 'deleted'),
   version: fc.nat(),
   firstSegment: fc.nat(),
@@ -43,7 +60,35 @@ test('a topic comes back as it was', () => {
 test('a topic with anything of another type, or left out, is corrupt', () => {
   fc.assert(
     fc.property(topic, (value) => {
-      expect(undetected(encodeTopic(value), decodeTopic, { optional: ['replicas'] })).toEqual([]);
+      expect(undetected(encodeTopic(value), decodeTopic, { optional: ['replicas', 'scaling'] })).toEqual([]);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a topic of before there was scaling has none, and no attribute is stored for it', () => {
+  fc.assert(
+    fc.property(topic, (value) => {
+      const { scaling: _, ...older } = encodeTopic(value);
+      const decoded = decodeTopic(older);
+      expect(Object.keys(decoded.settings).toSorted()).toEqual(['partitionKey', 'replicas', 'segments']);
+      expect(encodeTopic(decoded)).toEqual(older);
+    }),
+  );
+});
+
+test('scaling with a number that is none, or without one of its members, is corrupt', () => {
+  fc.assert(
+    fc.property(topic, scaling, flood, (value, settings, { cron, durationSeconds, minSegments }) => {
+      const first = { cron, durationSeconds, minSegments };
+      const whole = encodeTopic({ ...value, settings: { ...value.settings, scaling: { ...settings, schedule: [first] } } });
+      const decode = (stored: Item): Topic => decodeTopic({ ...whole, scaling: stored });
+      expect(undetected(whole['scaling'] as Item, decode)).toEqual([]);
+      const [stored] = (whole['scaling'] as { readonly schedule: readonly Item[] }).schedule;
+      const decodeFlood = (damaged: Item): Topic => decode({ ...(whole['scaling'] as Item), schedule: [damaged] });
+      expect(undetected(stored as Item, decodeFlood)).toEqual([]);
+      for (const member of ['min', 'max', 'bytes', 'messages', 'commits'])
+        expect(() => decode({ ...(whole['scaling'] as Item), [member]: 1.5 })).toThrow(expect.objectContaining({ kind: 'corrupt' }));
     }),
     { numRuns: 20 },
   );

@@ -27,6 +27,7 @@ test('each answer that is documented comes, and is what the document says', asyn
   const log = await openLog(t, { segments: 2 });
   const path = `/v1/topics/${log.topic}`;
   await t.send('PUT', path, { body: { partitionKey: 'key', segments: 2, replicas: 2 } });
+  expect((await t.send('PATCH', path, { body: { replicas: 3 } })).status).toBe(200);
   await log.publish(one({ key: 'k0', text: 'x' }));
   await log.publishRaw('x', { query: '?key=k0' });
   throttled = (await t.send('GET', `${path}/segments`)).json.segments[1].segment;

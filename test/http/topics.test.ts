@@ -101,12 +101,17 @@ test('A12: names that are no names', async () => {
     for (const [method, rest] of [
       ['PUT', ''],
       ['GET', ''],
+      ['PATCH', ''],
       ['DELETE', ''],
       ['GET', '/segments'],
       ['GET', '/messages'],
       ['POST', '/message'],
     ] as const) {
-      const refused = await t.send(method, `/v1/topics/${name}${rest}`, method === 'PUT' ? { body: KEY } : {});
+      const refused = await t.send(
+        method,
+        `/v1/topics/${name}${rest}`,
+        method === 'PUT' ? { body: KEY } : method === 'PATCH' ? { body: {} } : {},
+      );
       expect([name, method, refused.status, refused.json.code]).toEqual([name, method, 400, 'invalid-topic']);
     }
   }
