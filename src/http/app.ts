@@ -12,6 +12,7 @@ import { createPublishMessage } from './publish-message.ts';
 import { createPublishMessages } from './publish-messages.ts';
 import { createReadSegment } from './read-segment.ts';
 import { createReadTopic } from './read-topic.ts';
+import { createGetScaling } from './scaling.ts';
 import { createGetSegment, createListSegments } from './segments.ts';
 import { createServe } from './serve.ts';
 import { createChangeTopic, createCreateTopic, createDeleteTopic, createGetTopic, createListTopics } from './topics.ts';
@@ -56,6 +57,7 @@ function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>
     getSegment: createGetSegment(deps),
     readSegment: createReadSegment(readers),
     segmentBrokers: createSegmentBrokers(deps),
+    getScaling: createGetScaling(deps),
     listBrokers: createListBrokers(deps),
     getLeader: createGetLeader(deps),
     drainBroker: createDrainBroker(deps),

@@ -46,6 +46,7 @@ const topic: Parameter = { name: 'topic', in: 'path', schema: schemas.TopicName 
 const segment: Parameter = { name: 'segment', in: 'path', schema: schemas.SegmentId };
 const broker: Parameter = { name: 'broker', in: 'path', schema: schemas.BrokerId };
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const timestamp = z.int().min(0).max(TIMESTAMP_MS_MAX);
 const timeout: Parameter = {
   name: 'Kelp-Timeout-Ms',
   in: 'header',
@@ -197,7 +198,7 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
   },
   listSegments: {
     summary: 'Segments of a topic, sealed ones too.',
-    parameters: [topic, timeout],
+    parameters: [topic, { name: 'at', in: 'query', schema: timestamp, description: 'Only those that were open then.' }, timeout],
     answers: { 200: { description: 'The segments.', content: { [JSON_MEDIA]: schemas.Segments } } },
     problems: [404, 406],
   },
@@ -216,7 +217,7 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
       {
         name: 'timestamp',
         in: 'query',
-        schema: z.int().min(0).max(TIMESTAMP_MS_MAX),
+        schema: timestamp,
         description: 'From the lowest offset with this time or a later one.',
       },
       { name: 'from', in: 'query', schema: z.enum(['earliest', 'latest']).default('earliest') },
@@ -238,6 +239,12 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
     bodyOptional: true,
     answers: { 200: { description: 'Its brokers, or those of its successors.', content: { [JSON_MEDIA]: schemas.SegmentBrokers } } },
     problems: [404, 410, 413, 415, 504],
+  },
+  getScaling: {
+    summary: 'The latest splits and merges of a topic, newest first.',
+    parameters: [topic, timeout],
+    answers: { 200: { description: 'The history.', content: { [JSON_MEDIA]: schemas.ScaleHistory } } },
+    problems: [404, 406],
   },
   listBrokers: {
     summary: 'All brokers, in order of their ids.',

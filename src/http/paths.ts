@@ -17,6 +17,7 @@ export type Operation =
   | 'getSegment'
   | 'readSegment'
   | 'segmentBrokers'
+  | 'getScaling'
   | 'listBrokers'
   | 'getLeader'
   | 'drainBroker';
@@ -51,6 +52,7 @@ export const ROUTES: readonly Route[] = [
   { operation: 'getSegment', method: 'GET', path: SEGMENT },
   { operation: 'readSegment', method: 'GET', path: `${SEGMENT}/messages` },
   { operation: 'segmentBrokers', method: 'POST', path: `${SEGMENT}/brokers` },
+  { operation: 'getScaling', method: 'GET', path: `${TOPIC}/scaling` },
   { operation: 'listBrokers', method: 'GET', path: '/v1/brokers' },
   { operation: 'getLeader', method: 'GET', path: '/v1/leader' },
   { operation: 'drainBroker', method: 'POST', path: '/v1/brokers/:broker/drain' },

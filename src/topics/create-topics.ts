@@ -1,8 +1,10 @@
+import { readScaling } from '../topology/scale-history.ts';
 import { changeSettings } from './change-settings.ts';
 import { createTopic } from './create-topic.ts';
 import { type DeleteDeps, deleteTopic } from './delete-topic.ts';
 import { describeSegment, describeSegments } from './describe-segments.ts';
 import { listTopics } from './list-topics.ts';
+import { openAt } from './open-at.ts';
 import { createTopicResolver } from './resolve-topic.ts';
 import type { Topics } from './topics.ts';
 
@@ -31,6 +33,8 @@ export function createTopics(deps: DeleteDeps): Topics {
       }
     },
     segments: (topic, signal) => describeSegments(deps, topic, signal),
+    segmentsAt: async (topic, atMs, signal) => openAt(await describeSegments(deps, topic, signal), topic, atMs),
     segment: (topic, segment, signal) => describeSegment(deps, topic, segment, signal),
+    scaling: (topic, signal) => readScaling(deps, topic, signal),
   };
 }

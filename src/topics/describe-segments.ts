@@ -48,6 +48,17 @@ async function describe(
 ): Promise<SegmentDescription | undefined> {
   const head = await deps.heads.read(topic.id, segment, signal);
   if (head === undefined) return undefined;
-  const { state, lo, hi, tail, predecessors, successors } = head;
-  return { segment, state, lo, hi, start: 0, tail, predecessors, successors: successors.map((range) => range.segment) };
+  const { state, lo, hi, tail, predecessors, successors, openedMs, endedMs } = head;
+  return {
+    segment,
+    state,
+    lo,
+    hi,
+    start: 0,
+    tail,
+    predecessors,
+    successors: successors.map((range) => range.segment),
+    ...(openedMs === undefined ? {} : { openedMs }),
+    ...(endedMs === undefined ? {} : { endedMs }),
+  };
 }

@@ -1,5 +1,6 @@
 import type { SegmentId } from '../model/ids.ts';
 import type { SegmentState } from '../model/head.ts';
+import type { ScaleEvent } from '../model/scale-event.ts';
 import type { SegmentRange, SettingsChange, SettingsWish, Topic } from '../model/topic.ts';
 
 export type SegmentDescription = SegmentRange & {
@@ -9,6 +10,9 @@ export type SegmentDescription = SegmentRange & {
   readonly tail: number;
   readonly predecessors: readonly SegmentId[];
   readonly successors: readonly SegmentId[];
+  /** Wall clocks of those who opened and sealed it, for people; absent before, and where an older broker did it. */
+  readonly openedMs?: number;
+  readonly endedMs?: number;
 };
 
 export type Topics = {
@@ -28,8 +32,12 @@ export type Topics = {
   /** Resolves once nothing can be published or read under this name; its objects go in the background. */
   delete(name: string, signal: AbortSignal): Promise<void>;
   segments(topic: Topic, signal: AbortSignal): Promise<readonly SegmentDescription[]>;
+  /** Those of them that were open at that time, as they are now. By the clocks of brokers, which differ. */
+  segmentsAt(topic: Topic, atMs: number, signal: AbortSignal): Promise<readonly SegmentDescription[]>;
   /** Errors `segment-not-found`, `topic-replaced` (410: a segment of a former life of the name). */
   segment(topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<SegmentDescription>;
+  /** The latest splits and merges, newest first. */
+  scaling(topic: Topic, signal: AbortSignal): Promise<readonly ScaleEvent[]>;
 };
 
 export type TopicsPage = { readonly topics: readonly Topic[]; /** `after` of the next page; absent at the end. */ readonly next?: string };

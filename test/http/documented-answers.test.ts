@@ -39,7 +39,17 @@ test('each answer that is documented comes, and is what the document says', asyn
   };
   expect((await log.publish(both, { 'kelp-timeout-ms': '200' })).status).toBe(207);
   throttled = '';
-  for (const target of ['/livez', '/readyz', '/metrics', '/openapi.json', '/v1', '/v1/topics', path, `${path}/segments/${log.segment}`]) {
+  for (const target of [
+    '/livez',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/v1',
+    '/v1/topics',
+    path,
+    `${path}/scaling`,
+    `${path}/segments/${log.segment}`,
+  ]) {
     expect((await t.send('GET', target)).status).toBe(200);
   }
   for (const target of ['/v1/brokers', '/v1/leader']) expect((await t.send('GET', target)).status).toBe(200);

@@ -104,6 +104,7 @@ test('A12: names that are no names', async () => {
       ['PATCH', ''],
       ['DELETE', ''],
       ['GET', '/segments'],
+      ['GET', '/scaling'],
       ['GET', '/messages'],
       ['POST', '/message'],
     ] as const) {

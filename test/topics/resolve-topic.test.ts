@@ -76,10 +76,14 @@ test('all segments of a topic are described, sealed ones with their successors',
   const topic = await world.topic();
   const broker = world.broker();
   await world.run(broker.publisher.publish(topic, publishOf(['1', '2']), world.signal));
+  await world.clock.advance(1_000);
   const after = await replaceSegment(world, topic, { segment: segmentId(0), children: 2 });
+  const createdMs = topic.createdMs;
+  const parent = { lo: 0, hi: 65_535, tail: 2, predecessors: [], successors: ['s0000001', 's0000002'] };
+  const child = { state: 'open', start: 0, tail: 0, predecessors: ['s0000000'], successors: [], openedMs: createdMs + 1_000 };
   expect(await world.run(broker.topics.segments(after, world.signal))).toEqual([
-    { segment: 's0000000', state: 'sealed', lo: 0, hi: 65_535, start: 0, tail: 2, predecessors: [], successors: ['s0000001', 's0000002'] },
-    { segment: 's0000001', state: 'open', lo: 0, hi: 32_767, start: 0, tail: 0, predecessors: ['s0000000'], successors: [] },
-    { segment: 's0000002', state: 'open', lo: 32_768, hi: 65_535, start: 0, tail: 0, predecessors: ['s0000000'], successors: [] },
+    { ...parent, segment: 's0000000', state: 'sealed', start: 0, openedMs: createdMs, endedMs: createdMs + 1_000 },
+    { ...child, segment: 's0000001', lo: 0, hi: 32_767 },
+    { ...child, segment: 's0000002', lo: 32_768, hi: 65_535 },
   ]);
 });
