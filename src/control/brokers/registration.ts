@@ -40,6 +40,8 @@ export type RegistrationDeps = {
   readonly zone: string;
   readonly meter: LoadMeter;
   readonly isLeader: () => boolean;
+  /** Whether it was told, in whatever way, that it is to be left: its next heartbeat says that it knows. */
+  readonly isLeft?: () => boolean;
   /** Told of each state that was written. */
   readonly onWritten?: (broker: BrokerRecord) => void;
 };
@@ -139,7 +141,7 @@ function recordOf(deps: Deps, version: number): BrokerRecord {
 async function nextHeartbeat(deps: Deps, before: BrokerRecord, signal: AbortSignal): Promise<Written> {
   for (let restMs = LEADER_HEARTBEAT_MS; restMs > 0; restMs -= HEARTBEAT_MS) {
     await deps.clock.sleep(HEARTBEAT_MS, signal);
-    if (!deps.isLeader()) break;
+    if (!deps.isLeader() || deps.isLeft?.() === true) break;
   }
   return heartbeat(deps, before, signal);
 }

@@ -29,6 +29,8 @@ export type BrokerWatch = {
   isUsable(broker: BrokerRecord, options: { readonly again: boolean }, signal: AbortSignal): Promise<boolean>;
   /** What was seen of its item; undefined: nothing yet. */
   observed(broker: BrokerId): Observation | undefined;
+  /** Whether any other process answers at the moment. */
+  othersAnswer(): boolean;
   /** As read last, and as learnt since. */
   brokers(): readonly BrokerRecord[];
 };
@@ -84,8 +86,14 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
     isUsable: (broker, { again }, signal) => orAbort(isUsable(deps, state, broker, again), signal),
     verdict: (broker) => verdictOf(deps, state, broker),
     observed: (broker) => state.observations.get(broker),
+    othersAnswer: () => state.brokers.some(({ id, kind }) => id !== deps.self.id && kind === 'process' && answers(state, id)),
     brokers: () => state.brokers.flatMap((broker) => deps.directory.known(broker.id) ?? []),
   };
+}
+
+function answers({ observations }: State, broker: BrokerId): boolean {
+  const seen = observations.get(broker);
+  return seen?.answered === true && seen.failed === 0;
 }
 
 /** Nobody judges itself. */
