@@ -62,7 +62,7 @@ async function addEvents(deps: NoteDeps, topic: Pick<Topic, 'id'>, events: reado
 }
 
 /** Undefined: all of them are in it. A segment is made by one change, so its id tells whether the event is there. */
-export function withEvents(read: ScaleHistory | undefined, events: readonly ScaleEvent[]): ScaleHistory | undefined {
+function withEvents(read: ScaleHistory | undefined, events: readonly ScaleEvent[]): ScaleHistory | undefined {
   const known = new Set((read?.events ?? []).flatMap((event) => event.children));
   const added = events.filter((event) => !event.children.some((child) => known.has(child)));
   if (added.length === 0) return undefined;

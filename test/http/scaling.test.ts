@@ -71,6 +71,13 @@ describe('GET …/scaling', () => {
     expect((await t.send('GET', `${PATH}/scaling`)).json).toEqual({ events: [] });
   });
 
+  test('of a topic that somebody else has deleted is 404, though it is remembered here', async () => {
+    await t.send('GET', `${PATH}/segments`);
+    const other = createTestApp({ table: t.table, store: t.store });
+    expect((await other.send('DELETE', PATH)).status).toBe(204);
+    expect((await t.send('GET', `${PATH}/scaling`)).json.code).toBe('topic-not-found');
+  });
+
   test('that is damaged is 500 corrupt', async () => {
     await t.table.put(scalingKey(topic), { v: 1, version: 1, events: [{ t: 1, kind: 'split' }] }, [], signal);
     const answer = await t.send('GET', `${PATH}/scaling`);

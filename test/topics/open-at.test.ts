@@ -61,6 +61,20 @@ test('what is pending was never open; what it follows is shown until it opens', 
   expect(numbersAt([parent, { ...child, state: 'pending' }], 500)).toEqual([0]);
 });
 
+test('of a split, the first child that opened ends the parent', () => {
+  const [parent, low, high] = chain({ openedMs: 100 }, { openedMs: 300 }, { openedMs: 200 }) as [
+    SegmentDescription,
+    SegmentDescription,
+    SegmentDescription,
+  ];
+  const halves = [
+    { ...parent, successors: [low.segment, high.segment] },
+    { ...low, state: 'open' as const, successors: [] },
+    { ...high, predecessors: [parent.segment] },
+  ];
+  expect([199, 200, 300].map((atMs) => numbersAt(halves, atMs))).toEqual([[0], [2], [1, 2]]);
+});
+
 test('however many times are not known, at most one of a range that moved on is there, and one at each time of today', () => {
   const maybe = (ms: number, name: keyof Times) => fc.boolean().map((known): Times => (known ? { [name]: ms } : {}));
   const times = fc
