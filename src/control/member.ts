@@ -16,6 +16,7 @@ import type { LeaderFinder } from './leader/find-leader.ts';
 import type { Term } from './leader/held-lease.ts';
 import { createLeadership, type Leadership } from './leader/leadership.ts';
 import { notLeader } from './not-leader.ts';
+import { createReachability } from './reachability.ts';
 
 /** What makes an instance one of the brokers: registered where others reach it, and able to lead them. */
 export type Member = {
@@ -30,8 +31,8 @@ export type Member = {
   lead(signal: AbortSignal): Promise<void>;
   /** Leads for a call, as soon as nobody else does. */
   leadOnce<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** A leader has asked it, and so can others. */
-  noteProbe(): void;
+  /** Another broker has asked it something. */
+  noteAsked(): void;
 };
 
 export type MemberAddress = BrokerAddress & { readonly kind: BrokerKind; readonly zone: string };
@@ -48,20 +49,15 @@ export type MemberDeps = TopologyDeps & {
 
 export function createMember(deps: MemberDeps): Member {
   const { self, directory } = deps;
-  let wasProbed = false;
-  /** Alone, nobody else could lead. */
-  const isReachable = async (signal: AbortSignal): Promise<boolean> => {
-    if (wasProbed) return true;
-    const brokers = await directory.list({ fresh: true }, signal);
-    return brokers.every(({ id, kind }) => id === self.id || kind === 'fleet');
-  };
-  const leadership = createMemberLeadership(deps, isReachable);
+  const reachability = createReachability({ ...deps, self: self.id });
+  const leadership = createMemberLeadership(deps, reachability.isKnown);
   const isLeader = (): boolean => leadership.current() !== undefined;
   const registration = createRegistration({
     ...deps,
     kind: self.kind,
     zone: self.zone,
     isLeader,
+    isLeft: () => directory.known(self.id)?.drainPerSecond !== undefined,
     onWritten: (broker) => directory.learn([broker]),
   });
   const counts = createSegmentCounts(deps);
@@ -79,7 +75,7 @@ export function createMember(deps: MemberDeps): Member {
     },
     register: (signal) => registration.run(signal),
     lead: (signal) => leadership.run(leadTerm, signal),
-    noteProbe: () => void (wasProbed = true),
+    noteAsked: reachability.noteAsked,
     leadOnce: (work, signal) => leadership.leadOnce(() => (counts.reset(), work()), signal),
   };
 
@@ -87,10 +83,24 @@ export function createMember(deps: MemberDeps): Member {
     // Another one has led meanwhile, and has given segments to whomever it liked.
     counts.reset();
     try {
-      await duties.lead(term);
+      const led = duties.lead(term);
+      await Promise.race([led, untilLost(term)]);
+      if (term.signal.aborted) await led;
     } finally {
       deps.gauge.clear();
     }
+  }
+
+  /** Who leads and is reached by nobody keeps everybody from what only a leader can do: somebody else may have it. */
+  async function untilLost({ signal }: Term): Promise<void> {
+    try {
+      await reachability.untilLost(duties.othersAnswer, signal);
+    } catch (reason) {
+      if (signal.aborted) return;
+      throw reason;
+    }
+    deps.telemetry.count('kelp.leader.unreached', 1);
+    deps.telemetry.log('error', 'other brokers answer this one, and none of them reaches it: it leads no more', { url: self.url });
   }
 }
 

@@ -10,25 +10,26 @@ export type OperationDeps = {
   readonly self: BrokerId;
   readonly registration: Pick<Registration, 'instance' | 'version'>;
   readonly leadership: Pick<Leadership, 'current'>;
-  /** A leader has asked whether it lives. */
-  readonly noteProbe: () => void;
+  /** Another broker has asked something. */
+  readonly noteAsked: () => void;
   /** What the leader does; error `not-leader` while this one isn't. */
   readonly service: LeaderService;
 };
 
 /** What this broker does for others, by the operation's name. */
 export function createPeerOperations(deps: OperationDeps): Readonly<Record<string, PeerOperation>> {
-  const { self, registration, leadership, service, noteProbe } = deps;
+  const { self, registration, leadership, service, noteAsked } = deps;
   return {
     async lease(body) {
       decodeRequest(PEER_MESSAGES.lease.request, body);
+      noteAsked();
       const held = leadership.current();
       if (held === undefined) throw notLeader();
       return encodeMessage({ epoch: held.term.epoch, version: held.version });
     },
     async probe(body) {
       decodeRequest(PEER_MESSAGES.probe.request, body);
-      noteProbe();
+      noteAsked();
       return encodeMessage({ broker: self, instance: registration.instance, version: registration.version() });
     },
     async assign(body, signal) {

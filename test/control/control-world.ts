@@ -41,6 +41,8 @@ export type ControlWorld = TestWorld & {
   site(id: string, options?: SiteOptions): Site;
   /** What was asked of whom, such as `b assign`. */
   readonly asked: readonly string[];
+  /** Whom nobody reaches, though they reach others: a wrong address. */
+  readonly unreachable: Set<string>;
   /** Passes time until it holds. */
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
 };
@@ -52,6 +54,7 @@ export function createControlWorld(seed: number | string = 1): ControlWorld {
   const world = createTestWorld(seed);
   const sites = new Map<string, { readonly control: ControlPlane; readonly isDead: () => boolean }>();
   const asked: string[] = [];
+  const unreachable = new Set<string>();
 
   const peers: Peers = {
     async send({ broker, operation, body }, signal) {
@@ -59,7 +62,7 @@ export function createControlWorld(seed: number | string = 1): ControlWorld {
       asked.push(`${broker.id} ${operation}`);
       const there = sites.get(broker.id);
       const run = there?.isDead() === false ? there.control.operations[operation] : undefined;
-      if (run === undefined) throw refused(broker.id);
+      if (run === undefined || unreachable.has(broker.id)) throw refused(broker.id);
       try {
         return { status: STATUS.ok, body: await run(Buffer.concat(body), signal) };
       } catch (error) {
@@ -123,6 +126,7 @@ export function createControlWorld(seed: number | string = 1): ControlWorld {
     ...world,
     site,
     asked,
+    unreachable,
     async until(holds) {
       for (let ms = 0; !(await holds()); ms += 50) {
         if (ms > 60_000) throw new Error('it does not become true within a minute');

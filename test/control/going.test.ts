@@ -70,6 +70,25 @@ describe('a broker that leaves', () => {
   });
 });
 
+test('a leader that nobody reaches leads no more, and the others have what only a leader can do', async () => {
+  const world = createControlWorld();
+  const topic = await world.topic(1);
+  world.unreachable.add('lost');
+  const lost = world.site('lost');
+  lost.start();
+  await world.clock.advance(100);
+  expect((await world.run(lost.control.leader(world.signal)))?.id).toBe('lost');
+  const [a, b] = [world.site('a'), world.site('b')];
+  for (const site of [a, b]) site.start();
+  await world.until(async () => (await world.run(a.control.leader(world.signal)))?.id !== 'lost');
+  expect(lost.counts.get('kelp.leader.unreached')).toBe(1);
+  await world.clock.advance(30_000);
+  expect((await world.run(a.control.leader(world.signal)))?.id).toMatch(/^[ab]$/);
+  const { brokers } = await world.run(b.control.assignment(topic, firstOf(topic), {}, world.signal));
+  expect(brokers.map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  expect(a.counts.get('kelp.leader.unreached') ?? b.counts.get('kelp.leader.unreached')).toBeUndefined();
+});
+
 test('a segment that a paused leader gave to a broker that was gone is given to another one by whoever asks', async () => {
   let orphans = 0;
   for (let seed = 5; seed <= 16; seed += 1) {

@@ -14,7 +14,7 @@ const operations = createPeerOperations({
   self: brokerId('a'),
   registration: { instance: 'i1', version: () => 7 },
   leadership: { current: () => undefined },
-  noteProbe: () => undefined,
+  noteAsked: () => undefined,
   service: { assign: refusing, suspect: refusing, drain: refusing },
 });
 const call = async (operation: string, body: string | Uint8Array): Promise<unknown> => {

@@ -29,6 +29,8 @@ export type Duties = {
   drain: LeaderService['drain'];
   /** Judged dead, and not known to be back. */
   isDead(broker: BrokerId): boolean;
+  /** As of BrokerWatch. */
+  othersAnswer(): boolean;
   /** Whether it may be given segments, as of BrokerWatch. */
   isUsable: BrokerWatch['isUsable'];
 };
@@ -70,6 +72,7 @@ export function createDuties(deps: DutiesDeps): Duties {
       return asked;
     },
     isDead,
+    othersAnswer: watch.othersAnswer,
     isUsable: watch.isUsable,
   };
 }
