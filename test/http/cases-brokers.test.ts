@@ -92,6 +92,19 @@ describe('brokers that are there', () => {
     }
   });
 
+  test('are as many as the topic wanted when they were chosen', async () => {
+    await start(3);
+    const path = '/v1/topics/changed';
+    await t.send('PUT', path, { body: { partitionKey: 'key', segments: 2, replicas: 3 } });
+    const askFor = async (segment: string): Promise<Assigned> => (await t.send('POST', `${path}/segments/${segment}/brokers`)).json;
+    const before = await askFor('s0000000');
+    expect((await t.send('PATCH', path, { body: { replicas: 1 } })).json.replicas).toBe(1);
+    // The leader may go by what it knew for a moment.
+    for (const app of apps) app.broker.topics.forget('changed');
+    expect(idsOf(await askFor('s0000001'))).toHaveLength(1);
+    expect([idsOf(before).length, await askFor('s0000000')]).toEqual([3, before]);
+  });
+
   test('are named by publishes of whoever knows them, and by nobody else', async () => {
     await start(2);
     expect((await log.publish(one({ key: 'k', text: '0' }))).headers.has('kelp-brokers')).toBe(false);

@@ -15,6 +15,13 @@ export async function goThrough(send: Send, topic: string): Promise<number> {
   const made = await send('PUT', path, { body: { partitionKey: 'key', segments: 2, replicas: 2 } });
   expect(made.status).toBe(201);
   expect((await send('PUT', path, { body: { partitionKey: 'key', segments: 2, replicas: 2 } })).status).toBe(200);
+  const flood = { cron: '30 8 * * MON-FRI', durationSeconds: 3_600, minSegments: 8, timeZone: 'Europe/Berlin' };
+  const changed = await send('PATCH', path, { body: { replicas: 3, scaling: { maxSegments: 16, schedule: [flood] } } });
+  expect([changed.status, changed.json]).toEqual([
+    200,
+    { ...made.json, replicas: 3, scaling: { ...made.json.scaling, maxSegments: 16, schedule: [flood] } },
+  ]);
+  expect((await send('GET', path)).json).toEqual(changed.json);
   const { segments } = (await send('GET', `${path}/segments`)).json;
   expect(segments.map(({ state, tail }: { state: string; tail: number }) => [state, tail])).toEqual([
     ['open', 0],
