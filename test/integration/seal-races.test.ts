@@ -210,8 +210,8 @@ function roundProblems({ head, sealedTail, outcomes }: Round): string[] {
 }
 
 test.each([
-  { kind: 'dynoxide' as const, rounds: 3_000, msMax: 6_000, roundsMin: 100 },
-  { kind: 'ministack' as const, rounds: 300, msMax: 2_500, roundsMin: 30 },
+  { kind: 'dynoxide' as const, rounds: 3_000, msMax: 5_000, roundsMin: 100 },
+  { kind: 'ministack' as const, rounds: 300, msMax: 2_000, roundsMin: 30 },
 ])(
   'up to $rounds segments on $kind are sealed among commits: each commit lands below the final tail or is refused',
   async ({ kind, rounds, msMax, roundsMin }) => {
