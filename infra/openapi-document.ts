@@ -8,6 +8,7 @@ import {
   type Parameter,
 } from '../src/http/operation-documents.ts';
 import { type Route, ROUTES } from '../src/http/paths.ts';
+import * as scaleSchemas from '../src/http/scale-schemas.ts';
 import * as schemas from '../src/http/schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -87,7 +88,7 @@ function schemaOf(schema: z.ZodType): unknown {
 
 function components(): Json {
   const named = z.registry<{ id: string }>();
-  for (const schema of Object.values(schemas)) {
+  for (const schema of [...Object.values(schemas), ...Object.values(scaleSchemas)]) {
     const id = z.globalRegistry.get(schema)?.id;
     if (id !== undefined) named.add(schema, { id });
   }

@@ -15,6 +15,7 @@ import {
 } from '../model/limits.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
 import type { Operation } from './paths.ts';
+import { ScaleHistory } from './scale-schemas.ts';
 import * as schemas from './schemas.ts';
 
 /** A body in each of its types: JSON by a schema, anything else as it is. */
@@ -243,7 +244,7 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
   getScaling: {
     summary: 'The latest splits and merges of a topic, newest first.',
     parameters: [topic, timeout],
-    answers: { 200: { description: 'The history.', content: { [JSON_MEDIA]: schemas.ScaleHistory } } },
+    answers: { 200: { description: 'The history.', content: { [JSON_MEDIA]: ScaleHistory } } },
     problems: [404, 406],
   },
   listBrokers: {

@@ -10,18 +10,17 @@ import {
   SEGMENTS_OPEN_MAX,
   TIMESTAMP_MS_MAX,
 } from '../model/limits.ts';
-import { SCALE_EVENTS_MAX } from '../model/scaling-limits.ts';
 import { CRON_BYTES_MAX, FLOOD_SECONDS_MAX, FLOODS_MAX } from '../model/scaling-limits.ts';
 
 // What PROTOCOL.md says about JSON, for machines: openapi.json is made of it, and every answer of the HTTP tests is held
 // against it. The product itself doesn't import it: requests are parsed by hand, byte-exact and fast.
 
-const Integer = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const Integer = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const Base64 = z.base64();
 
 export const TopicName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,127}$/);
 export const SegmentId = z.string().regex(/^s[0-9a-z]{7}$/);
-const Partition = z
+export const Partition = z
   .int()
   .min(0)
   .max(PARTITIONS - 1);
@@ -116,36 +115,6 @@ export const Segment = z
     endedMs: Integer.optional(),
   })
   .meta({ id: 'Segment' });
-
-const Load = z.number().min(0);
-
-export const ScaleReason = z
-  .union([
-    z.strictObject({
-      why: z.enum(['over-target', 'severe', 'throttled']),
-      load: Load,
-      measure: z.enum(['messages', 'bytes', 'commits']),
-    }),
-    z.strictObject({ why: z.literal('minimum'), load: Load, minSegments: Integer }),
-    z.strictObject({ why: z.literal('quiet'), load: Load, loadMax: Load, average: Load }),
-  ])
-  .meta({ id: 'ScaleReason', description: 'Loads are in times what a segment is to carry.' });
-
-const scaleEvent = <T extends z.core.$ZodLooseShape>(shape: T) =>
-  z.strictObject({
-    atMs: Integer,
-    parents: z.array(SegmentId),
-    children: z.array(SegmentId),
-    by: z.enum(['hand', 'planner']),
-    reason: ScaleReason.optional(),
-    ...shape,
-  });
-
-export const ScaleEvent = z
-  .union([scaleEvent({ kind: z.literal('split'), at: Partition }), scaleEvent({ kind: z.literal('merge') })])
-  .meta({ id: 'ScaleEvent', description: '`at`: first partition of the upper part.' });
-
-export const ScaleHistory = z.strictObject({ events: z.array(ScaleEvent).max(SCALE_EVENTS_MAX) }).meta({ id: 'ScaleHistory' });
 
 export const BrokerId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
 
