@@ -27,7 +27,7 @@ export type AskLeaderDeps = {
   readonly own: OwnService | undefined;
 };
 
-type LeaderQuestion = 'assign' | 'suspect' | 'drain';
+type LeaderQuestion = 'assign' | 'suspect' | 'drain' | 'change';
 type Question<Q extends LeaderQuestion> = {
   readonly operation: Q;
   readonly request: PeerAsked<Q>;
@@ -71,6 +71,17 @@ export function createAskLeader(deps: AskLeaderDeps): LeaderService {
         { operation: 'drain', request: { broker, perSecond }, locally: (service, ends) => service.drain(broker, { perSecond }, ends) },
         signal,
       ),
+    async change({ id }, change, signal) {
+      const { successors } = await ask<'change'>(
+        {
+          operation: 'change',
+          request: { topic: id, change },
+          locally: async (service, ends) => ({ successors: [...(await service.change({ id }, change, ends))] }),
+        },
+        signal,
+      );
+      return successors;
+    },
   };
 }
 
@@ -132,7 +143,8 @@ async function askOrLead<Q extends LeaderQuestion>(
   }
 }
 
-const DECIDED = new Set(['no-brokers', 'last-broker']);
+/** Of the kinds that another try might change elsewhere. */
+const DECIDED = new Set(['no-brokers', 'last-broker', 'segment-sealed', 'not-splittable', 'not-neighbours']);
 const isDecided = (error: unknown): boolean => error instanceof KelpError && DECIDED.has(error.code);
 
 const noLeader = (message: string): KelpError => new KelpError('unavailable', 'no-leader', message, { retryAfterMs: RETRY_AFTER_MS });

@@ -1,6 +1,7 @@
-import type { Assignment, BrokerRecord, Leader } from '../model/broker.ts';
+import type { AssignedRange, Assignment, BrokerRecord, Leader } from '../model/broker.ts';
 import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
-import type { Topic } from '../model/topic.ts';
+import type { SegmentRange, Topic } from '../model/topic.ts';
+import type { AskedChange } from './scaling/change-segments.ts';
 
 /** The control plane as this instance offers it to clients. What only the leader may decide is asked of the leader. */
 export type Control = {
@@ -21,6 +22,14 @@ export type Control = {
    * `conflict`/`last-broker`: nobody is left to take them.
    */
   drain(broker: BrokerId, options: { readonly perSecond: number }, signal: AbortSignal): Promise<{ readonly segments: number }>;
+  /**
+   * Cuts an open segment in two; `at`: first partition of the upper part. Answers the two once they are open, the lower one first.
+   * Errors `conflict`: `segment-sealed` with the successors, `not-splittable` (one partition, or the topic is full); `invalid-at`;
+   * `segment-not-found`, `topic-replaced`, `topic-not-found`; `unavailable` without a leader, or without any broker to choose.
+   */
+  split(topic: Topic, segment: SegmentId, at: number, signal: AbortSignal): Promise<readonly AssignedRange[]>;
+  /** Makes one of two open neighbours, in either order. Errors as of `split`, and `invalid-segments`, `conflict`/`not-neighbours`. */
+  merge(topic: Topic, segments: readonly [SegmentId, SegmentId], signal: AbortSignal): Promise<readonly AssignedRange[]>;
 };
 
 export type BrokerStatus = BrokerRecord & { readonly segments: number };
@@ -38,4 +47,14 @@ export type LeaderService = {
     signal: AbortSignal,
   ): Promise<{ readonly dead: boolean }>;
   drain(broker: BrokerId, options: { readonly perSecond: number }, signal: AbortSignal): Promise<{ readonly segments: number }>;
+  /**
+   * What stands in place of the segments once the change is made, with the brokers that serve it; asked twice, it is made once.
+   * Errors as of Control.split and Control.merge.
+   */
+  change(topic: Pick<Topic, 'id'>, change: IdentifiedChange, signal: AbortSignal): Promise<readonly ServedRange[]>;
 };
+
+export type ServedRange = Required<SegmentRange>;
+
+/** `id`: by which it finds again what it has done. */
+export type IdentifiedChange = AskedChange & { readonly id: string };

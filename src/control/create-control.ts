@@ -1,20 +1,23 @@
+import type { AssignedRange } from '../model/broker.ts';
 import { CHANGE_PARALLEL_MAX, LEASE_RELEASE_MS_MAX } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
 import type { LoadMeter } from '../ports/load-meter.ts';
 import type { PeerOperation, Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { createAskLeader, type OwnService } from './ask-leader.ts';
-import { answerAssignment } from './assignment/answer-assignment.ts';
+import { addressRanges, answerAssignment } from './assignment/answer-assignment.ts';
 import { countServed } from './assignment/segment-counts.ts';
 import { createDesiredGauge } from './brokers/desired-gauge.ts';
 import { type BrokerDirectory, createBrokerDirectory } from './brokers/directory.ts';
-import type { Control, LeaderService } from './control.ts';
+import type { Control, IdentifiedChange, LeaderService } from './control.ts';
 import { createLeaderFinder } from './leader/find-leader.ts';
 import { createWithLeader } from './leader/with-leader.ts';
 import { giveSegmentsAway, type LeaveDeps, servesAny } from './leave.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createPeerOperations } from './peer-operations.ts';
+import { newChangeId } from './scaling/change-id.ts';
 
 export type ControlDeps = TopologyDeps & {
   readonly telemetry: Telemetry;
@@ -58,6 +61,8 @@ export function createControl(deps: ControlDeps): ControlPlane {
   const own = member === undefined ? undefined : ownService(member);
   const leader = createAskLeader({ ...deps, finder, withLeader: createWithLeader({ ...deps, finder }), own });
   const self = deps.self?.id;
+  const change = async (topic: Topic, asked: IdentifiedChange, signal: AbortSignal): Promise<readonly AssignedRange[]> =>
+    addressRanges({ directory }, await leader.change(topic, asked, signal), signal);
   return {
     self,
     directory,
@@ -67,6 +72,8 @@ export function createControl(deps: ControlDeps): ControlPlane {
     assignment: (topic, segment, options, signal) =>
       answerAssignment({ ...deps, directory, leader, self }, { ...options, topic, segment }, signal),
     drain: (broker, options, signal) => leader.drain(broker, options, signal),
+    split: (topic, segment, at, signal) => change(topic, { kind: 'split', id: newChangeId(deps.random), segment, at }, signal),
+    merge: (topic, segments, signal) => change(topic, { kind: 'merge', id: newChangeId(deps.random), segments }, signal),
     async brokers(signal) {
       const brokers = await directory.list({ fresh: true }, signal);
       return inParallel(brokers, CHANGE_PARALLEL_MAX, async (broker) => {

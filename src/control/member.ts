@@ -72,6 +72,7 @@ export function createMember(deps: MemberDeps): Member {
       assign: (topic, segment, signal) => whileLeading(() => assigner.assign(topic, segment, signal)),
       suspect: (segment, broker, signal) => whileLeading(() => duties.suspect(segment, broker, signal)),
       drain: (broker, options, signal) => whileLeading(() => duties.drain(broker, options, signal)),
+      change: (topic, change, signal) => whileLeading(() => duties.change(topic, change, signal)),
     },
     register: (signal) => registration.run(signal),
     lead: (signal) => leadership.run(leadTerm, signal),

@@ -2,8 +2,9 @@ import * as z from 'zod/mini';
 import { decodeUtf8, encodeUtf8 } from '../format/utf8.ts';
 import { KelpError } from '../model/errors.ts';
 import { type BrokerId, isBrokerId, isSegmentId, isTopicId, isTopicName, type SegmentId, type TopicId } from '../model/ids.ts';
-import { DRAIN_PER_SECOND_MAX, REPLICAS_MAX } from '../model/limits.ts';
+import { DRAIN_PER_SECOND_MAX, PARTITIONS, REPLICAS_MAX } from '../model/limits.ts';
 import type { Bytes } from '../model/message.ts';
+import { isChangeId } from './scaling/change-id.ts';
 
 // What brokers ask of each other about control, as JSON. Members that are not known are those of a newer version, and ignored.
 
@@ -13,6 +14,9 @@ const count = z.int().check(z.nonnegative());
 const topic = text<TopicId>(isTopicId);
 const segment = text<SegmentId>(isSegmentId);
 const broker = text<BrokerId>(isBrokerId);
+const brokers = z.array(broker).check(z.maxLength(REPLICAS_MAX));
+const partition = z.int().check(z.minimum(0), z.maximum(PARTITIONS - 1));
+const id = text<string>(isChangeId);
 const nothing = z.object({});
 
 /** By operation: its body, and its answer. */
@@ -23,12 +27,25 @@ export const PEER_MESSAGES = {
   probe: { request: nothing, answer: z.object({ broker, instance: z.string(), version: z.prefault(count, 0) }) },
   assign: {
     request: z.object({ topic, name: text<string>(isTopicName), segment }),
-    answer: z.object({ brokers: z.array(broker).check(z.maxLength(REPLICAS_MAX)) }),
+    answer: z.object({ brokers }),
   },
   suspect: { request: z.object({ topic, segment, broker }), answer: z.object({ dead: z.boolean() }) },
   drain: {
     request: z.object({ broker, perSecond: z.int().check(z.minimum(1), z.maximum(DRAIN_PER_SECOND_MAX)) }),
     answer: z.object({ segments: count }),
+  },
+  /** Of segments by hand. `id`: asked again under it, the change is made once. */
+  change: {
+    request: z.object({
+      topic,
+      change: z.union([
+        z.object({ kind: z.literal('split'), id, segment, at: partition }),
+        z.object({ kind: z.literal('merge'), id, segments: z.readonly(z.tuple([segment, segment])) }),
+      ]),
+    }),
+    answer: z.object({
+      successors: z.array(z.object({ segment, lo: partition, hi: partition, brokers: z.readonly(brokers) })),
+    }),
   },
 } as const;
 

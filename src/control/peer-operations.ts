@@ -44,5 +44,9 @@ export function createPeerOperations(deps: OperationDeps): Readonly<Record<strin
       const { broker, perSecond } = decodeRequest(PEER_MESSAGES.drain.request, body);
       return encodeMessage(await service.drain(broker, { perSecond }, signal));
     },
+    async change(body, signal) {
+      const { topic, change } = decodeRequest(PEER_MESSAGES.change.request, body);
+      return encodeMessage({ successors: await service.change({ id: topic }, change, signal) });
+    },
   };
 }

@@ -13,6 +13,7 @@ import { createPublishMessages } from './publish-messages.ts';
 import { createReadSegment } from './read-segment.ts';
 import { createReadTopic } from './read-topic.ts';
 import { createGetScaling } from './scaling.ts';
+import { createMergeSegments, createSplitSegment } from './scale-segments.ts';
 import { createGetSegment, createListSegments } from './segments.ts';
 import { createServe } from './serve.ts';
 import { createChangeTopic, createCreateTopic, createDeleteTopic, createGetTopic, createListTopics } from './topics.ts';
@@ -57,6 +58,8 @@ function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>
     getSegment: createGetSegment(deps),
     readSegment: createReadSegment(readers),
     segmentBrokers: createSegmentBrokers(deps),
+    splitSegment: createSplitSegment(deps),
+    mergeSegments: createMergeSegments(deps),
     getScaling: createGetScaling(deps),
     listBrokers: createListBrokers(deps),
     getLeader: createGetLeader(deps),

@@ -83,7 +83,8 @@ function headersOf(served: readonly Served[]): Headers {
   return text === '' ? NONE : { 'kelp-brokers': text };
 }
 
-function addressed(known: Known, error: KelpError): KelpError {
+/** The error as a client gets it: successors have the addresses of their brokers, as far as this instance knows them. */
+export function addressed(known: Known, error: KelpError): KelpError {
   const ranges = successorsIn(error);
   if (ranges === undefined) return error;
   const successors = ranges.map((range) => ({

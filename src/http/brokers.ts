@@ -1,6 +1,6 @@
 import type { BrokerStatus } from '../control/control.ts';
 import { readJson, nextKind, readString } from '../format/json-reader.ts';
-import { type Assignment, type BrokerAddress, isDraining } from '../model/broker.ts';
+import { type AssignedRange, type Assignment, type BrokerAddress, isDraining } from '../model/broker.ts';
 import { invalid, KelpError } from '../model/errors.ts';
 import { type BrokerId, isBrokerId } from '../model/ids.ts';
 import { CONTROL_REQUEST_BYTES_MAX, DRAIN_PER_SECOND_DEFAULT, DRAIN_PER_SECOND_MAX } from '../model/limits.ts';
@@ -125,14 +125,12 @@ const loadOf = (load: BrokerStatus['load']): BrokerStatus['load'] => ({
 const assignmentOf = ({ segment, brokers, successors }: Assignment): Record<string, unknown> => ({
   segment,
   brokers: brokers.map(addressOf),
-  ...(successors.length === 0
-    ? {}
-    : {
-        successors: successors.map((range) => ({
-          segment: range.segment,
-          lo: range.lo,
-          hi: range.hi,
-          brokers: range.addresses.map(addressOf),
-        })),
-      }),
+  ...(successors.length === 0 ? {} : { successors: successors.map(successorOf) }),
+});
+
+export const successorOf = ({ segment, lo, hi, addresses }: AssignedRange): Record<string, unknown> => ({
+  segment,
+  lo,
+  hi,
+  brokers: addresses.map(addressOf),
 });

@@ -241,6 +241,20 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
     answers: { 200: { description: 'Its brokers, or those of its successors.', content: { [JSON_MEDIA]: schemas.SegmentBrokers } } },
     problems: [404, 410, 413, 415, 504],
   },
+  splitSegment: {
+    summary: 'Cuts a segment in two.',
+    parameters: [topic, segment, timeout],
+    body: { [JSON_MEDIA]: schemas.SplitSegment },
+    answers: { 200: { description: 'Two segments took its place.', content: { [JSON_MEDIA]: schemas.SegmentSplit } } },
+    problems: [404, 409, 410, 413, 415, 504],
+  },
+  mergeSegments: {
+    summary: 'Makes one segment of two neighbours.',
+    parameters: [topic, timeout],
+    body: { [JSON_MEDIA]: schemas.MergeSegments },
+    answers: { 200: { description: 'One segment took their place.', content: { [JSON_MEDIA]: schemas.SegmentsMerged } } },
+    problems: [404, 409, 410, 413, 415, 504],
+  },
   getScaling: {
     summary: 'The latest splits and merges of a topic, newest first.',
     parameters: [topic, timeout],

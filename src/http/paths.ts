@@ -17,6 +17,8 @@ export type Operation =
   | 'getSegment'
   | 'readSegment'
   | 'segmentBrokers'
+  | 'splitSegment'
+  | 'mergeSegments'
   | 'getScaling'
   | 'listBrokers'
   | 'getLeader'
@@ -52,6 +54,8 @@ export const ROUTES: readonly Route[] = [
   { operation: 'getSegment', method: 'GET', path: SEGMENT },
   { operation: 'readSegment', method: 'GET', path: `${SEGMENT}/messages` },
   { operation: 'segmentBrokers', method: 'POST', path: `${SEGMENT}/brokers` },
+  { operation: 'splitSegment', method: 'POST', path: `${SEGMENT}/split` },
+  { operation: 'mergeSegments', method: 'POST', path: `${TOPIC}/segments/merge` },
   { operation: 'getScaling', method: 'GET', path: `${TOPIC}/scaling` },
   { operation: 'listBrokers', method: 'GET', path: '/v1/brokers' },
   { operation: 'getLeader', method: 'GET', path: '/v1/leader' },

@@ -37,6 +37,8 @@ export const PROBLEMS = {
   'sequence-overlap': rule(409, FINAL),
   'producer-fenced': rule(409, FINAL),
   'last-broker': rule(409, FINAL),
+  'not-splittable': rule(409, FINAL),
+  'not-neighbours': rule(409, FINAL),
   truncated: rule(410, FINAL),
   'topic-replaced': rule(410, FINAL),
   'tail-mismatch': rule(412, FINAL),

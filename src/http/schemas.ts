@@ -130,6 +130,23 @@ export const SegmentBrokers = z
   .strictObject({ segment: SegmentId, brokers: z.array(BrokerAddress), successors: z.array(Successor).min(1).optional() })
   .meta({ id: 'SegmentBrokers', description: 'A sealed segment has no brokers, but successors.' });
 
+export const SplitSegment = z
+  .strictObject({
+    at: z
+      .int()
+      .min(1)
+      .max(PARTITIONS - 1),
+  })
+  .meta({ id: 'SplitSegment', description: '`at`: the first partition of the upper part.' });
+
+export const SegmentSplit = z.strictObject({ segment: SegmentId, successors: z.array(Successor).length(2) }).meta({ id: 'SegmentSplit' });
+
+const Two = z.array(SegmentId).length(2);
+
+export const MergeSegments = z.strictObject({ segments: Two }).meta({ id: 'MergeSegments', description: 'Two neighbours.' });
+
+export const SegmentsMerged = z.strictObject({ segments: Two, successors: z.array(Successor).length(1) }).meta({ id: 'SegmentsMerged' });
+
 export const Suspicion = z.strictObject({ suspect: BrokerId.optional() }).meta({ id: 'Suspicion' });
 
 export const Broker = z

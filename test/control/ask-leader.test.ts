@@ -55,7 +55,7 @@ function asking(peer: Peer, options: { readonly leader?: Leader; readonly own?: 
 
 function ownOf(id: string, work: () => Promise<readonly string[]>, leadOnce?: OwnService['leadOnce']): OwnService {
   const never = () => Promise.reject(new Error('not asked for'));
-  const service: LeaderService = { assign: async () => (await work()).map(brokerId), suspect: never, drain: never };
+  const service: LeaderService = { assign: async () => (await work()).map(brokerId), suspect: never, drain: never, change: never };
   return { self: { id: brokerId(id), url: `http://${id}` }, service, ...(leadOnce === undefined ? {} : { leadOnce }) };
 }
 

@@ -15,7 +15,7 @@ const operations = createPeerOperations({
   registration: { instance: 'i1', version: () => 7 },
   leadership: { current: () => undefined },
   noteAsked: () => undefined,
-  service: { assign: refusing, suspect: refusing, drain: refusing },
+  service: { assign: refusing, suspect: refusing, drain: refusing, change: refusing },
 });
 const call = async (operation: string, body: string | Uint8Array): Promise<unknown> => {
   const answer = await operations[operation]?.(typeof body === 'string' ? encodeUtf8(body) : body, signal);
@@ -28,12 +28,13 @@ const REQUESTS = {
   assign: { topic: TOPIC, name: 'orders', segment: 's0000000' },
   suspect: { topic: TOPIC, segment: 's0000000', broker: 'b' },
   drain: { broker: 'b', perSecond: 20 },
+  change: { topic: TOPIC, change: { kind: 'split', id: 'c0123456789abcdef', segment: 's0000000', at: 7 } },
 } as const;
 
 describe('an operation', () => {
   test('of whoever lives answers which life it is; of the leader is refused by others', async () => {
     expect(await call('probe', '{}')).toEqual({ broker: 'a', instance: 'i1', version: 7 });
-    for (const operation of ['lease', 'assign', 'suspect', 'drain'] as const) {
+    for (const operation of ['lease', 'assign', 'suspect', 'drain', 'change'] as const) {
       const asked = call(operation, JSON.stringify(REQUESTS[operation]));
       await expect(asked).rejects.toMatchObject({ kind: 'unavailable', code: 'not-leader' });
     }
@@ -53,6 +54,18 @@ describe('an operation', () => {
     }
     for (const perSecond of [0, -1, 1.5, 1_001]) {
       await expect(call('drain', JSON.stringify({ broker: 'b', perSecond }))).rejects.toMatchObject(isInvalid);
+    }
+    const { change } = REQUESTS.change;
+    for (const wrong of [
+      { at: -1 },
+      { at: 1.5 },
+      { at: 65_536 },
+      { id: 'c1' },
+      { kind: 'merge' },
+      { kind: 'merge', segments: ['s0000000'] },
+    ]) {
+      const body = JSON.stringify({ topic: TOPIC, change: { ...change, ...wrong } });
+      await expect(call('change', body)).rejects.toMatchObject(isInvalid);
     }
   });
 

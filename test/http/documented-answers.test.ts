@@ -65,6 +65,8 @@ test('each answer that is documented comes, and is what the document says', asyn
   const stream = t.send('GET', `${path}/messages`, { headers: { accept: 'text/event-stream' } });
   t.stop();
   expect((await stream).text).toMatch(/^:\n\n/);
+  expect((await t.send('POST', `${path}/segments/${log.segment}/split`, { body: { at: 7 } })).status).toBe(200);
+  expect((await t.send('POST', `${path}/segments/merge`, { body: { segments: ['s0000000', 's0000001'] } })).status).toBe(200);
   expect((await t.send('DELETE', path)).status).toBe(204);
 
   const documented = Object.entries(OPERATION_DOCUMENTS).flatMap(([operation, { answers }]) =>

@@ -1,6 +1,7 @@
 import type { BrokerStatus, Control } from '../../src/control/control.ts';
 import { IDLE } from '../../src/model/broker.ts';
-import type { BrokerId } from '../../src/model/ids.ts';
+import { type BrokerId, segmentId, segmentNumber } from '../../src/model/ids.ts';
+import { PARTITIONS } from '../../src/model/limits.ts';
 
 /** A broker as the control plane knows it, with all that must not get out. */
 export const brokerStatus = (id: string, more: Partial<BrokerStatus> = {}): BrokerStatus => ({
@@ -29,6 +30,13 @@ export function createFakeControl(change: Partial<Control> = {}): Control & { re
     leader: () => Promise.resolve({ id: a.id, url: a.url, epoch: 3 }),
     assignment: (_, segment) => Promise.resolve({ segment, brokers: [a, b], successors: [] }),
     drain: () => Promise.resolve({ segments: 3 }),
+    split: (_, segment, at) =>
+      Promise.resolve([
+        { segment: segmentId(segmentNumber(segment) + 1), lo: 0, hi: at - 1, addresses: [a] },
+        { segment: segmentId(segmentNumber(segment) + 2), lo: at, hi: PARTITIONS - 1, addresses: [b] },
+      ]),
+    merge: (_, [, segment]) =>
+      Promise.resolve([{ segment: segmentId(segmentNumber(segment) + 1), lo: 0, hi: PARTITIONS - 1, addresses: [a, b] }]),
     ...change,
   };
   return {

@@ -76,7 +76,16 @@ async function followSuccessors(deps: AnswerDeps, head: Head, signal: AbortSigna
     sealed = [...new Map(followed.flat().map((range) => [range.segment, range])).values()];
   }
   const ranges = [...open.values()].toSorted((a, b) => a.lo - b.lo);
+  return addressRanges(deps, ranges, signal);
+}
+
+/** The same ranges with the addresses of their brokers, as far as these are registered. */
+export function addressRanges(
+  { directory }: Pick<AnswerDeps, 'directory'>,
+  ranges: readonly SegmentRange[],
+  signal: AbortSignal,
+): Promise<AssignedRange[]> {
   return inParallel(ranges, CHANGE_PARALLEL_MAX, async ({ segment, lo, hi, brokers = [] }) => {
-    return { segment, lo, hi, addresses: await deps.directory.addresses(brokers, signal) };
+    return { segment, lo, hi, addresses: await directory.addresses(brokers, signal) };
   });
 }

@@ -1,6 +1,6 @@
 import type { BrokerAddress, BrokerRecord } from '../../model/broker.ts';
 import type { Head } from '../../model/head.ts';
-import type { BrokerId } from '../../model/ids.ts';
+import type { BrokerId, TopicId } from '../../model/ids.ts';
 import { BROKER_PROBE_MS, MOVES_READ_PARALLEL_MAX, TIMEOUT_MS_DEFAULT } from '../../model/limits.ts';
 import type { Peers } from '../../ports/peers.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
@@ -9,8 +9,10 @@ import type { TopologyDeps } from '../../topology/apply-change.ts';
 import type { Assigner } from '../assignment/assign.ts';
 import { countServed, type SegmentCounts } from '../assignment/segment-counts.ts';
 import type { BrokerDirectory } from '../brokers/directory.ts';
-import type { LeaderService } from '../control.ts';
+import type { IdentifiedChange, LeaderService, ServedRange } from '../control.ts';
 import type { Term } from '../leader/leadership.ts';
+import { notLeader } from '../not-leader.ts';
+import { changeSegments } from '../scaling/change-segments.ts';
 import { type Gathered, gatherReports, type Reported } from './gather-reports.ts';
 import { createLeavers, type Leavers } from './leavers.ts';
 import { type MoveDeps, moveSegments } from './move-segments.ts';
@@ -19,7 +21,7 @@ import { requestDrain } from './request-drain.ts';
 import { createMessenger } from './tell-brokers.ts';
 import { type BrokerWatch, createBrokerWatch, unfit } from './watch-brokers.ts';
 
-/** What the leader does besides assigning: it watches the brokers, and leaves those that are dead or drain. */
+/** What the leader does besides assigning: it watches the brokers, leaves those that are dead or drain, and changes segments. */
 export type Duties = {
   /** For one term; ends with its signal, once nothing of it is under way. Never rejects. */
   lead(term: Term): Promise<void>;
@@ -27,6 +29,8 @@ export type Duties = {
   suspect: LeaderService['suspect'];
   /** As of LeaderService. Errors `not-found`/`broker-not-found`, `conflict`/`last-broker`. */
   drain: LeaderService['drain'];
+  /** As of LeaderService. Error `unavailable`/`not-leader` once the term is over; what was begun stands in the topic. */
+  change: LeaderService['change'];
   /** Judged dead, and not known to be back. */
   isDead(broker: BrokerId): boolean;
   /** As of BrokerWatch. */
@@ -71,6 +75,7 @@ export function createDuties(deps: DutiesDeps): Duties {
       drained = asked.catch(() => undefined);
       return asked;
     },
+    change: (topic, asked, signal) => change(parts, { topic, asked }, signal),
     isDead,
     othersAnswer: watch.othersAnswer,
     isUsable: watch.isUsable,
@@ -159,4 +164,24 @@ async function drain(
   const segments = await countServed(deps.table, broker, signal);
   if (term !== undefined) leavers.start(term);
   return { segments };
+}
+
+async function change(
+  { watch, moves, term }: Parts,
+  { topic, asked }: { readonly topic: { readonly id: TopicId }; readonly asked: IdentifiedChange },
+  signal: AbortSignal,
+): Promise<readonly ServedRange[]> {
+  // Outside of a term nobody has looked who lives.
+  if (term === undefined) await watch.read(signal);
+  const own = term === undefined ? signal : AbortSignal.any([signal, term.signal]);
+  try {
+    const [applied] = await changeSegments(moves, topic, [asked], own);
+    if (applied?.refused !== undefined) throw applied.refused;
+    return (applied?.children ?? []).map(({ segment, lo, hi, brokers = [] }) => ({ segment, lo, hi, brokers }));
+  } catch (error) {
+    signal.throwIfAborted();
+    // Whoever leads next finds by the id what was done.
+    if (own.aborted) throw notLeader();
+    throw error;
+  }
 }

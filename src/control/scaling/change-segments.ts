@@ -3,26 +3,32 @@ import { KelpError } from '../../model/errors.ts';
 import type { Head } from '../../model/head.ts';
 import { type BrokerId, segmentId, type SegmentId, segmentNumber } from '../../model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX, CHANGE_PARALLEL_MAX } from '../../model/limits.ts';
+import type { ScaleEvent } from '../../model/scale-event.ts';
+import type { MergeReason, SplitReason } from '../../model/scaling.ts';
 import { segmentSealed } from '../../model/segment-sealed.ts';
 import type { SegmentRange, Topic, TopologyChange } from '../../model/topic.ts';
-import type { Random } from '../../ports/random.ts';
 import { inParallel } from '../../state/in-parallel.ts';
 import { applyChanges, intend, readTopic } from '../../topology/apply-change.ts';
+import { noteScaling } from '../../topology/scale-history.ts';
 import { carryOn } from '../../topology/carry-on.ts';
 import { choose, type MoveDeps } from '../failover/move-segments.ts';
+import { newChangeId } from './change-id.ts';
 import { checkChange, type Replaced, roomOf, type SegmentChange, segmentsOf } from './check-change.ts';
 
-/** `id`: of one that may be asked for again, to find what the first asking has done. Absent: it is new. */
-export type AskedChange = SegmentChange & { readonly id?: string };
+/**
+ * `id`: of one that may be asked for again, to find what the first asking has done; absent: it is new. `reason`: the planner's;
+ * absent: somebody asks by hand.
+ */
+export type AskedChange = SegmentChange & { readonly id?: string; readonly reason?: SplitReason | MergeReason };
 
 /** What became of a change: the segments in place of its own, in order of partitions; or why it can't be made. */
 export type Applied = {
-  readonly change: SegmentChange;
+  readonly change: AskedChange;
   readonly children: readonly SegmentRange[];
   readonly refused?: KelpError;
 };
 
-type Asked = { readonly id: string; readonly change: SegmentChange };
+type Asked = { readonly id: string; readonly change: AskedChange };
 type Changing = {
   readonly topic: Topic['id'];
   readonly asked: readonly Asked[];
@@ -31,10 +37,6 @@ type Changing = {
 };
 /** One attempt: what is to be written, and what has become of the others. */
 type Plan = { readonly changes: readonly TopologyChange[]; readonly settled: ReadonlyMap<string, Applied> };
-
-const CHANGE_ID_RANDOM = 16;
-
-export const newChangeId = (random: Random): string => `c${random.base36(CHANGE_ID_RANDOM)}`;
 
 /**
  * Splits and merges segments of one topic, none of which is in two of the changes: parents are sealed, and their children open on
@@ -57,6 +59,7 @@ export async function changeSegments(
   await flush(deps, changing, signal);
   try {
     const applied = await changeTopic(deps, changing, signal);
+    await note(deps, topic, [...applied.values()], signal);
     return asked.map(({ id }) => applied.get(id) as Applied);
   } finally {
     // Chosen for changes that were not made.
@@ -214,6 +217,21 @@ function noteMade(deps: MoveDeps, { topic, chosen }: Changing, { id, change }: A
   if (!chosen.delete(id)) return;
   deps.telemetry.count('kelp.segments.changed', 1, { kind: change.kind });
   for (const segment of segmentsOf(change)) count(deps, deps.heads.known(topic, segment)?.brokers ?? [], -1);
+}
+
+/** For people; what was done by somebody who was stopped before this is noted by whoever asks again. */
+async function note(deps: MoveDeps, topic: Pick<Topic, 'id'>, applied: readonly Applied[], signal: AbortSignal): Promise<void> {
+  const atMs = deps.clock.nowMs();
+  const lo = (segment: SegmentId): number => deps.heads.known(topic.id, segment)?.lo ?? 0;
+  const events = applied.flatMap(({ change, children, refused }): ScaleEvent[] => {
+    if (refused !== undefined) return [];
+    const { reason } = change;
+    const cause = reason === undefined ? { by: 'hand' as const } : { by: 'planner' as const, reason };
+    const parents = segmentsOf(change).toSorted((a, b) => lo(a) - lo(b));
+    const event = { ...cause, atMs, parents, children: children.map(({ segment }) => segment) };
+    return [change.kind === 'split' ? { ...event, kind: 'split', at: change.at } : { ...event, kind: 'merge' }];
+  });
+  if (events.length > 0) await noteScaling(deps, topic, events, signal);
 }
 
 function count(deps: MoveDeps, brokers: readonly BrokerId[], segments: number): void {
