@@ -188,10 +188,10 @@ describe('J-33 a merge', () => {
 
 test('publishes and topic cursors go on through all of it: each key in order, each message once', async () => {
   const keys = ['k0', 'k1', 'k2', 'k3', 'k4', 'k5'];
-  let isOver = false;
+  const over = new AbortController();
   const write = async (key: string, n: number): Promise<number> => {
     let count = 0;
-    for (; !isOver; count += 1) {
+    for (; !over.signal.aborted; count += 1) {
       const app = apps[(n + count) % apps.length] as TestApp;
       const answer = await app.send('POST', `/v1/topics/${log.topic}/messages`, { body: one({ key, text: String(count) }) });
       expect(answer.status).toBe(200);
@@ -222,7 +222,7 @@ test('publishes and topic cursors go on through all of it: each key in order, ea
       await expect.poll(total, { timeout: TEST_MS }).toBeGreaterThan(seen);
     }
   } finally {
-    isOver = true;
+    over.abort();
     written = await writing.then(
       (counts) => counts.reduce((sum, count) => sum + count, 0),
       () => 0,
