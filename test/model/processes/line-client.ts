@@ -37,32 +37,48 @@ export function lineClient(client: LineClient): Process {
   return { name: client.name, start: {}, phases: [first, again('b'), again('c'), move] };
 }
 
-const resultOf = (state: ProcessState, n: number): Result | undefined => (state.results ?? []).find((result) => result.message === `p${n}`);
+const resultOf = (state: ProcessState, n: number): Result | undefined => wordOn(state, `p${n}`);
+const isOpen = (state: ProcessState, n: number): boolean => isUndecided(state, `p${n}`);
+
+const wordOn = (state: ProcessState, message: string): Result | undefined =>
+  (state.results ?? []).find((result) => result.message === message);
 
 /** Whether the client has to ask again in the segment where it sent the batch. */
-function isOpen(state: ProcessState, n: number): boolean {
-  const result = resultOf(state, n);
+export function isUndecided(state: ProcessState, message: string): boolean {
+  const result = wordOn(state, message);
   return result === undefined || result.result === 'unknown' || (result.result === 'refused' && result.code !== 'sealed');
 }
 
+/** Whether its segment ended without it. */
+export const didNotLand = (state: ProcessState, message: string): boolean => wordOn(state, message)?.result === 'refused';
+
 /** The newest word on each batch. */
-function note(state: ProcessState, results: readonly Result[]): ProcessState {
+export function note(state: ProcessState, results: readonly Result[]): ProcessState {
   const newest = new Map([...(state.results ?? []), ...results].map((result) => [result.message, result]));
   return { ...state, results: [...newest.values()].toSorted((a, b) => (a.message < b.message ? -1 : 1)) };
 }
 
 type Sending = { readonly n: number; readonly upload: string; readonly segment?: SegmentId; readonly sequence?: number };
 
-async function send(table: MetadataTable, client: LineClient, { n, upload, segment = SEGMENT, sequence = n }: Sending): Promise<Result> {
-  const publication: Publication = {
-    name: client.name,
-    instance: upload + String(n),
-    nowMs: 5 - n,
-    object: `o${upload}${n}`,
-    segment,
-    members: [{ message: `p${n}`, producer: { producer: 'p', epoch: 0, sequence } }],
-  };
-  const deps = brokerDeps(table, publication, segment === SEGMENT ? client.known : []);
+function send(table: MetadataTable, client: LineClient, { n, upload, segment = SEGMENT, sequence = n }: Sending): Promise<Result> {
+  const batch = { message: `p${n}`, instance: upload + String(n), nowMs: 5 - n, object: `o${upload}${n}`, segment, sequence };
+  return sendBatch(table, { name: client.name, known: segment === SEGMENT ? client.known : [] }, batch);
+}
+
+export type SentBatch = Pick<Publication, 'instance' | 'nowMs' | 'object'> & {
+  readonly message: string;
+  readonly segment: SegmentId;
+  readonly sequence: number;
+};
+
+/** One batch of a producer, by a broker that has seen these heads. */
+export async function sendBatch(
+  table: MetadataTable,
+  { name, known }: { readonly name: string; readonly known: readonly Item[] },
+  { message, sequence, ...sent }: SentBatch,
+): Promise<Result> {
+  const publication: Publication = { ...sent, name, members: [{ message, producer: { producer: 'p', epoch: 0, sequence } }] };
+  const deps = brokerDeps(table, publication, known);
   const outcome = await outcomeOf(commitBatch(deps, commitRequest(publication), NEVER_ABORTED));
   return resultsOf(publication, outcome)[0] as Result;
 }

@@ -5,7 +5,18 @@ import { type Rule, without } from './rule.ts';
 const COMMIT = 'protocol/commit.ts';
 const BATCH = 'publish/commit-batch.ts';
 
+/** No single number is right: each of them calls a batch a duplicate that is stored nowhere. */
+const INHERITED = ['the higher', 'the lower', 'the sum'];
+
 export const lineRules: readonly Rule[] = [
+  ...INHERITED.map((number, inherits): Rule => ({
+    row: 'P1 merge',
+    without: `a line ends with its segment: after a merge the child's goes on with ${number} of its parents' numbers`,
+    patches: [],
+    search: 'linesMerge',
+    size: { inherits },
+    faults: ['acked-not-stored'],
+  })),
   {
     row: 'P1',
     without: 'all that did not land goes first, in order: each batch opens the new line by itself',

@@ -19,6 +19,15 @@ export const readerRules: readonly Rule[] = [
     search: 'splitAndMerged',
     faults: ['early', 'skip'],
   },
+  ...['readThroughMerge', 'mergedAndSplit'].map((search): Rule => ({
+    row: 'C1 merge',
+    without: `a merged segment opens once both of its predecessors are finished (${search})`,
+    patches: [
+      { file: LINEAGE, from: 'ahead.length === under.length && isFree(segment)', to: 'ahead.some((position) => position.finished)' },
+    ],
+    search,
+    faults: ['early', 'skip'],
+  })),
   {
     row: 'C1 one read',
     without: 'finished is sealed and read to the tail in one read of the head',

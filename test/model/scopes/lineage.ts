@@ -97,6 +97,50 @@ export function readThroughSeal(size: Faults & { readonly pages: number }): Scop
   };
 }
 
+/** A reader of two segments that are merged under it: what is written to the child comes after the ends of both. */
+export function readThroughMerge(size: Faults & { readonly pages: number; readonly turn: number }): Scope {
+  const parents = [range(0, 0, 2), range(1, 2, 4)].map((parent): Kept => ({ ...parent, predecessors: [], successors: [] }));
+  const ids = parents.map(({ segment }) => segment);
+  const child = range(2, 0, 4);
+  const write = (name: string, segment: SegmentId): ReturnType<typeof publisher> =>
+    publisher({ name: name.toUpperCase(), instance: name, nowMs: 5, object: `o${name}`, members: [{ message: name }], segment });
+  return {
+    items: [
+      ...parents.flatMap((parent) => kept(parent, 1)),
+      record(child, ids),
+      headItem(newHead(child.segment, { predecessors: ids }), child.segment),
+    ],
+    processes: [
+      topicReader({ name: 'reader', pages: size.pages, from: 'earliest', turn: size.turn * QUARTER }),
+      sealer('sealer', [child], ids),
+      write('a', segmentId(1)),
+      write('b', child.segment),
+    ],
+    budgets: size,
+    objects: { ...objectsOf(parents), oa: [{ message: 'a', count: 1 }], ob: [{ message: 'b', count: 1 }] },
+  };
+}
+
+/** Readers, from either end, of two segments that were merged, and of the two into which that one was split. */
+export function mergedAndSplit(size: Faults & { readonly pages: number }): Scope {
+  const [lower, upper, child] = [range(0, 0, 2), range(1, 2, 4), range(2, 0, 4)];
+  const successors = [range(3, 0, 1), range(4, 1, 4)];
+  const segments: Kept[] = [
+    { ...lower, predecessors: [], successors: [child] },
+    { ...upper, predecessors: [], successors: [child] },
+    { ...child, predecessors: [lower.segment, upper.segment], successors },
+    ...successors.map((end): Kept => ({ ...end, predecessors: [child.segment], successors: [] })),
+  ];
+  return {
+    items: segments.flatMap((segment) => kept(segment, 1)),
+    processes: [0, 2].map((quarter) =>
+      topicReader({ name: `reader${quarter}`, pages: size.pages, from: 'earliest', turn: quarter * QUARTER }),
+    ),
+    budgets: size,
+    objects: objectsOf(segments),
+  };
+}
+
 /** A reader from `latest` that begins after a message was acked: that one isn't new. */
 export function latest(size: Faults & { readonly pages: number }): Scope {
   const birth = openHead();

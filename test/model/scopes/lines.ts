@@ -5,6 +5,7 @@ import type { Scope } from '../engine/world.ts';
 import { cidOf, committed, headItem, newHead, openHead, SEGMENT } from '../processes/broker.ts';
 import { publisher, type Member } from '../processes/publisher.ts';
 import { lineClient } from '../processes/line-client.ts';
+import { inheritLine, mergeClient } from '../processes/merge-client.ts';
 import { sealer } from '../processes/sealer.ts';
 import { spiller } from '../processes/spiller.ts';
 import { segmentId } from '../../../src/model/ids.ts';
@@ -145,6 +146,42 @@ export function lineEnds(size: Faults & { readonly eachAlone?: boolean }): Scope
     ],
     budgets: size,
     objects: Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [0, 1].map((n) => [`o${name}${n}`, [content(`p${n}`)]]))),
+    orders: [['p0', 'p1']],
+    withoutGaps: true,
+  };
+}
+
+const HALF = PARTITIONS / 2;
+/** What the child's line could begin with. */
+const NUMBERS = [Math.max, Math.min, (one = 0, other = 0): number => one + other];
+
+/**
+ * A producer's client with a line in each of two segments, which are merged under it. `batches`: of its first line; `inherits`: by
+ * which of the numbers.
+ */
+export function linesMerge(size: Faults & { readonly batches: number; readonly inherits?: number }): Scope {
+  const parents = [SEGMENT, segmentId(1)];
+  const births = [openHead(SEGMENT, { hi: HALF - 1 }), openHead(segmentId(1), { lo: HALF })];
+  const child = { segment: segmentId(2), lo: 0, hi: PARTITIONS - 1 };
+  const batches = [
+    ...Array.from({ length: size.batches }, (_, sequence) => ({ message: `p${sequence}`, segment: SEGMENT, sequence })),
+    { message: 'q0', segment: segmentId(1), sequence: 0 },
+  ];
+  const numberOf = NUMBERS[size.inherits ?? -1];
+  const plain = sealer('sealer', [child], parents);
+  return {
+    items: [
+      ...births.map((birth, n) => headItem(birth, segmentId(n))),
+      headItem(newHead(child.segment, { predecessors: parents }), child.segment),
+    ],
+    processes: [
+      mergeClient({ name: 'client', child: child.segment, known: births, batches, inherits: numberOf !== undefined }),
+      numberOf === undefined ? plain : inheritLine(plain, { parents, child: child.segment, numberOf }),
+    ],
+    budgets: size,
+    objects: Object.fromEntries(
+      ['a', 'b', 'c'].flatMap((upload) => batches.map(({ message }) => [`o${upload}${message}`, [content(message)]])),
+    ),
     orders: [['p0', 'p1']],
     withoutGaps: true,
   };

@@ -20,6 +20,22 @@ export const lineageSearches: readonly Search[] = [
     large: [{ pages: 4, unanswered: 1, late: 1 }],
   },
   {
+    name: 'readThroughMerge',
+    rows: 'C1 (merges)',
+    file: 'lineage',
+    scope: 'readThroughMerge',
+    small: { pages: 5, turn: 2, unanswered: 0, late: 0 },
+    large: [{ pages: 6, turn: 0, unanswered: 1, late: 1 }],
+  },
+  {
+    name: 'mergedAndSplit',
+    rows: 'C1 (merges)',
+    file: 'lineage',
+    scope: 'mergedAndSplit',
+    small: { pages: 6, unanswered: 0, late: 0 },
+    large: [{ pages: 7, unanswered: 0, late: 0 }],
+  },
+  {
     name: 'latest',
     rows: 'C2',
     file: 'lineage',

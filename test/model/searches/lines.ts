@@ -62,6 +62,15 @@ export const linesSearches: readonly Search[] = [
     limits: { HEAD_ENTRIES_MAX: 8 },
   },
   {
+    name: 'linesMerge',
+    rows: 'P1 (merges)',
+    file: 'lines',
+    scope: 'linesMerge',
+    small: { batches: 1, unanswered: 1, late: 1 },
+    large: [{ batches: 2, unanswered: 1, late: 1 }],
+    limits: { HEAD_ENTRIES_MAX: 8 },
+  },
+  {
     name: 'giveUpLine',
     rows: 'A8, P2',
     file: 'lines',
