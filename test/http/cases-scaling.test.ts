@@ -73,6 +73,16 @@ describe('J-33 a split', () => {
     expect(json.brokers).toEqual(made?.json.successors[0].brokers);
   });
 
+  test('is in the history, and so is a merge', async () => {
+    await split(log.segment, { at: 9 });
+    await merge(['s0000002', 's0000001'], { app: apps[1] as TestApp });
+    const { events } = (await t.send('GET', `/v1/topics/${log.topic}/scaling`)).json;
+    expect(events).toMatchObject([
+      { kind: 'merge', by: 'hand', parents: ['s0000001', 's0000002'], children: ['s0000003'] },
+      { kind: 'split', by: 'hand', parents: [log.segment], children: ['s0000001', 's0000002'], at: 9 },
+    ]);
+  });
+
   test('elsewhere at the same moment: one of the two is made', async () => {
     const answers = await Promise.all([100, 200].map((at, n) => split(log.segment, { at }, { app: apps[n] as TestApp })));
     const [made] = answers.filter(({ status }) => status === 200);

@@ -185,6 +185,27 @@ describe('asked for again under its id', () => {
   });
 });
 
+test('a leader whose term ends says so, and the next one finds what it has begun', async () => {
+  let stop = (): void => undefined;
+  const at = await scene(1, (world) => ({
+    table: interceptTable(world.table, async (call, make) => {
+      if (call.name !== 'put topic') return make();
+      const answer = await make('detached');
+      stop();
+      return answer;
+    }),
+  }));
+  const leading = at.leader.lead();
+  stop = () => void leading.stop();
+  const asked = { ...split(0, 9), id: ID };
+  const changed = at.leader.duties.change(at.topic, asked, at.world.signal);
+  await expect(at.world.run(changed)).rejects.toMatchObject({ kind: 'unavailable', code: 'not-leader' });
+  expect((await at.world.read(at.topic)).changes.map(({ id }) => id)).toEqual([ID]);
+  const children = await at.world.run(at.world.leader(c).duties.change(at.topic, asked, at.world.signal));
+  expect(children.map(({ segment }) => segment)).toEqual(['s0000001', 's0000002']);
+  await expectWhole(at);
+});
+
 const FAULTS: readonly TableFault[] = [{ kind: 'answer-lost' }, { kind: 'late', ms: 20 }, { kind: 'throttled' }, { kind: 'conflict' }];
 
 test.each(FAULTS)('an intent that met “$kind” is made once', async (fault) => {
