@@ -28,7 +28,7 @@ export type SettingsWish = Pick<TopicSettings, 'partitionKey' | 'segments'> & Se
 
 export const scalingOf = ({ scaling }: TopicSettings): ScalingSettings => scaling ?? SCALING_DEFAULT;
 
-/** Splits and merges are read already, so that brokers of this version can carry them on beside newer ones. */
+/** What a change is for; its steps are the same. */
 export const CHANGE_KINDS = ['create', 'delete', 'failover', 'drain', 'split', 'merge'] as const;
 
 /**
