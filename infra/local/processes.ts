@@ -65,7 +65,10 @@ export function createChildren(folder: string): Children {
 
   function savePids(): void {
     const entries = [...running.values()].map(({ name, pid }) => ({ name, pid, startTime: startTimeOf(pid) ?? '' }));
-    writeFileSync(join(dir, PID_FILE), JSON.stringify(entries));
+    // Whole at any moment: whoever is killed here leaves a list to go by, and others read it while this one runs.
+    const file = join(dir, PID_FILE);
+    writeFileSync(`${file}.tmp`, JSON.stringify(entries));
+    renameSync(`${file}.tmp`, file);
   }
 
   async function start(program: Program): Promise<Child> {
