@@ -31,11 +31,12 @@ const RANK: Readonly<Record<Health, number>> = { ready: 0, gone: 1, leaving: 2, 
 
 export const createTarget = (address: Address): Target => ({ address, health: 'gone', connections: new Set(), chosen: 0 });
 
-/** Those that a new connection may go to, best first: by health, then by how many connections they have. */
+/**
+ * Where a new connection may go, best first: by health, then by how many connections they have. One that was silent last is
+ * better than nobody: it may be awake by now, and if it isn't, its connections end with the next check.
+ */
 export function candidates(targets: readonly Target[]): Target[] {
-  return targets
-    .filter(({ health }) => health !== 'silent')
-    .toSorted((a, b) => RANK[a.health] - RANK[b.health] || a.connections.size - b.connections.size || a.chosen - b.chosen);
+  return targets.toSorted((a, b) => RANK[a.health] - RANK[b.health] || a.connections.size - b.connections.size || a.chosen - b.chosen);
 }
 
 /** Checks a broker until the signal aborts. One that has fallen silent loses its connections: its clients can ask another one. */

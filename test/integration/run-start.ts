@@ -54,6 +54,7 @@ export async function withDataFolder(use: (dir: string) => Promise<void>): Promi
     await use(dir);
   } finally {
     for (const pid of childrenOf(dir)) process.kill(pid, 'SIGKILL');
-    rmSync(dir, { recursive: true, force: true });
+    // What still ends may write once more; and what the test found must not hide behind that.
+    rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
