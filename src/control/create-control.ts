@@ -14,10 +14,10 @@ import { type BrokerDirectory, createBrokerDirectory } from './brokers/directory
 import type { Control, IdentifiedChange, LeaderService } from './control.ts';
 import { createLeaderFinder } from './leader/find-leader.ts';
 import { createWithLeader } from './leader/with-leader.ts';
-import { giveSegmentsAway, type LeaveDeps, servesAny } from './leave.ts';
+import { giveSegmentsAway, type LeaveDeps, servesAny } from './give-segments-away.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createPeerOperations } from './peer-operations.ts';
-import { newChangeId } from './scaling/change-id.ts';
+import { newChangeId } from '../topology/change-id.ts';
 
 export type ControlDeps = TopologyDeps & {
   readonly telemetry: Telemetry;

@@ -4,7 +4,7 @@ import { KelpError } from '../model/errors.ts';
 import { type BrokerId, isBrokerId, isSegmentId, isTopicId, isTopicName, type SegmentId, type TopicId } from '../model/ids.ts';
 import { DRAIN_PER_SECOND_MAX, PARTITIONS, REPLICAS_MAX } from '../model/limits.ts';
 import type { Bytes } from '../model/message.ts';
-import { isChangeId } from './scaling/change-id.ts';
+import { isChangeId } from '../topology/change-id.ts';
 
 // What brokers ask of each other about control, as JSON. Members that are not known are those of a newer version, and ignored.
 

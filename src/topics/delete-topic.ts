@@ -4,13 +4,12 @@ import type { Topic, TopologyChange } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
 import { applyChanges, intend } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
+import { newChangeId } from '../topology/change-id.ts';
 import { type CleanUpDeps, cleanUpTopic } from './clean-up-topic.ts';
 import { freeName } from './free-name.ts';
 import { readName } from './read-name.ts';
 
 export type DeleteDeps = CleanUpDeps & { readonly background: Background };
-
-const CHANGE_ID_RANDOM = 16;
 
 /**
  * A topic is deleted as a change without children: its segments are sealed, then its name is free. Killed in between, the
@@ -31,7 +30,7 @@ async function sealTopic(deps: DeleteDeps, id: Topic['id'], signal: AbortSignal)
     const topic = await carryOn(deps, id, signal);
     if (topic.state === 'deleted') return topic;
     const parents = topic.open.map((range) => range.segment);
-    const change: TopologyChange = { id: `c${deps.random.base36(CHANGE_ID_RANDOM)}`, kind: 'delete', parents, children: [] };
+    const change: TopologyChange = { id: newChangeId(deps.random), kind: 'delete', parents, children: [] };
     const intended = await intend(deps, topic, [change], signal);
     if (intended !== undefined) return applyChanges(deps, intended, [change], signal);
   }

@@ -1,4 +1,4 @@
-import { segmentId } from '../model/ids.ts';
+import { segmentId, type SegmentId } from '../model/ids.ts';
 import { PARTITIONS } from '../model/limits.ts';
 import type { SegmentRange, Topic, TopologyChange } from '../model/topic.ts';
 
@@ -17,6 +17,15 @@ export function equalRanges(count: number, firstSegment: number): SegmentRange[]
 export function isBusy(topic: Topic, changes: readonly TopologyChange[]): boolean {
   const touched = new Set(changes.flatMap((change) => change.parents));
   return topic.changes.some((pending) => pending.parents.some((segment) => touched.has(segment)) || pending.kind === 'create');
+}
+
+/** Whether a pending change makes or seals any of these segments: it has to end before they are changed again. */
+export function isTouched({ changes }: Topic, segments: readonly SegmentId[]): boolean {
+  const touched = new Set(segments);
+  return changes.some(
+    ({ kind, parents, children }) =>
+      kind === 'create' || parents.some((parent) => touched.has(parent)) || children.some((child) => touched.has(child.segment)),
+  );
 }
 
 /** T1: raises the version, and takes the children's ids from the topic's counter. */

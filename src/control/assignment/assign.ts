@@ -65,7 +65,7 @@ async function choose(
   await deps.counts.read(ids, signal);
   const weighed = may.map(({ id, zone, load }) => ({ id, zone, segments: deps.counts.of(id), busyPercent: load.busyPercent }));
   const chosen = chooseBrokers(weighed, { replicas, fraction: deps.random.fraction });
-  for (const broker of chosen) deps.counts.add(broker, 1);
+  deps.counts.add(chosen, 1);
   return chosen;
 }
 
@@ -92,7 +92,7 @@ async function save(deps: AssignerDeps, head: Head, brokers: readonly BrokerId[]
   // What a head says is for ever, and so is a seal: these never serve it. Whoever sealed it may have cleared the lists before
   // this choice came into them.
   const unused = now.state === 'sealed' ? brokers : brokers.filter((broker) => !now.brokers.includes(broker));
-  for (const broker of unused) deps.counts.add(broker, -1);
+  deps.counts.add(unused, -1);
   await forgetServed(deps, { topic, segment }, unused, signal);
   return now.brokers;
 }

@@ -11,7 +11,8 @@ import { inParallel } from '../../state/in-parallel.ts';
 export type SegmentCounts = {
   /** 0 of a broker that was not read yet. */
   of(broker: BrokerId): number;
-  add(broker: BrokerId, segments: number): void;
+  /** For each of them. */
+  add(brokers: readonly BrokerId[], segments: number): void;
   /** Reads those of these brokers that were not read in this term. */
   read(brokers: readonly BrokerId[], signal: AbortSignal): Promise<void>;
   /** A term begins: another leader has decided meanwhile. */
@@ -23,10 +24,12 @@ export function createSegmentCounts(deps: { readonly table: MetadataTable }): Se
   return {
     of: (broker) => counts.get(broker) ?? 0,
     reset: () => counts.clear(),
-    // Of a broker that was not read, the read will find it.
-    add(broker, segments) {
-      const count = counts.get(broker);
-      if (count !== undefined) counts.set(broker, Math.max(0, count + segments));
+    add(brokers, segments) {
+      for (const broker of brokers) {
+        const count = counts.get(broker);
+        // Of a broker that was not read, the read will find it.
+        if (count !== undefined) counts.set(broker, Math.max(0, count + segments));
+      }
     },
     async read(brokers, signal) {
       const unread = brokers.filter((broker) => !counts.has(broker));

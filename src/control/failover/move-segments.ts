@@ -6,10 +6,12 @@ import type { SegmentRange, Topic, TopologyChange } from '../../model/topic.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { applyChanges, intend, readTopic, type TopologyDeps } from '../../topology/apply-change.ts';
 import { carryOn } from '../../topology/carry-on.ts';
+import { newChangeId } from '../../topology/change-id.ts';
+import { isTouched } from '../../topology/plan-change.ts';
 import type { Assigner } from '../assignment/assign.ts';
 import type { SegmentCounts } from '../assignment/segment-counts.ts';
 import type { Batch } from './plan-moves.ts';
-import type { Messenger } from './tell-brokers.ts';
+import { flushServed, type Messenger } from './tell-brokers.ts';
 
 export type MoveDeps = TopologyDeps & {
   readonly telemetry: Telemetry;
@@ -32,7 +34,7 @@ type Chosen = Map<SegmentId, readonly BrokerId[]>;
  * comes carries it on. Answers how many it moved. Error `unavailable`/`no-brokers`: nothing was written.
  */
 export async function moveSegments(deps: MoveDeps, moving: Moving, signal: AbortSignal): Promise<number> {
-  await flush(deps, moving, signal);
+  await flushServed(deps, moving.topic, moving.moves, signal);
   const chosen: Chosen = new Map();
   try {
     const moved = await changeTopic(deps, moving, chosen, signal);
@@ -40,25 +42,19 @@ export async function moveSegments(deps: MoveDeps, moving: Moving, signal: Abort
     return moved;
   } finally {
     // Chosen for segments that turned out to be gone.
-    for (const brokers of chosen.values()) count(deps, brokers, -1);
+    for (const brokers of chosen.values()) deps.counts.add(brokers, -1);
   }
-}
-
-/** Who serves them still is told, so that what it holds lands in them, and needs no second upload. */
-async function flush(deps: MoveDeps, { topic, moves }: Moving, signal: AbortSignal): Promise<void> {
-  const served = (broker: BrokerId): SegmentId[] => moves.filter((move) => move.brokers.includes(broker)).map((move) => move.segment);
-  const told = deps.living().filter((broker) => served(broker.id).length > 0);
-  await Promise.all(told.map((broker) => deps.messenger.flush(broker, { topic, segments: served(broker.id) }, signal)));
 }
 
 async function changeTopic(deps: MoveDeps, moving: Moving, chosen: Chosen, signal: AbortSignal): Promise<number> {
   const tried = new Set<string>();
+  const segments = moving.moves.map((move) => move.segment);
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {
     const read = await readTopic(deps, moving.topic, signal);
     const found = read.changes.filter((pending) => tried.has(pending.id));
     // An intent whose answer was lost stands there.
     if (found.length > 0) return finish(deps, { moving, chosen, topic: read, changes: found }, signal);
-    const topic = isTouched(read, moving) ? await carryOn(deps, read.id, signal) : read;
+    const topic = isTouched(read, segments) ? await carryOn(deps, read.id, signal) : read;
     const changes = await planChanges(deps, topic, { moving, chosen }, signal);
     if (changes.length === 0) return 0;
     for (const change of changes) tried.add(change.id);
@@ -68,15 +64,6 @@ async function changeTopic(deps: MoveDeps, moving: Moving, chosen: Chosen, signa
     if (intended !== undefined) return finish(deps, { moving, chosen, topic: intended, changes }, signal);
   }
   throw new KelpError('unavailable', 'unavailable', 'the topic changes too fast', { retryAfterMs: 1_000 });
-}
-
-/** Whether a pending change makes or seals one of these segments: it has to end first. */
-function isTouched(topic: Topic, { moves }: Moving): boolean {
-  const segments = new Set(moves.map((move) => move.segment));
-  return topic.changes.some(
-    ({ kind, parents, children }) =>
-      kind === 'create' || parents.some((parent) => segments.has(parent)) || children.some((child) => segments.has(child.segment)),
-  );
 }
 
 /** Of those that are open still: one change each, with a child of the same range on brokers of its own. */
@@ -93,12 +80,10 @@ async function planChanges(
     const brokers = chosen.get(segment) ?? (await choose(deps, topic, [moving.from], signal));
     chosen.set(segment, brokers);
     const child: SegmentRange = { segment: segmentId(topic.nextSegment + changes.length), lo, hi, brokers };
-    changes.push({ id: `c${deps.random.base36(CHANGE_ID_RANDOM)}`, kind: moving.kind, parents: [segment], children: [child] });
+    changes.push({ id: newChangeId(deps.random), kind: moving.kind, parents: [segment], children: [child] });
   }
   return changes;
 }
-
-const CHANGE_ID_RANDOM = 16;
 
 /** Those that surely live, for a child of a change; if there are none, those that may. `left`: none of these. */
 export async function choose(deps: MoveDeps, topic: Topic, left: readonly BrokerId[], signal: AbortSignal): Promise<readonly BrokerId[]> {
@@ -122,12 +107,8 @@ async function finish(deps: MoveDeps, { moving, chosen, topic, changes }: Intend
   const parents = new Set(changes.flatMap((change) => change.parents));
   // From here on somebody will do it, whatever becomes of this instance: so it counts.
   for (const parent of parents) chosen.delete(parent);
-  for (const move of moving.moves) if (parents.has(move.segment)) count(deps, move.brokers, -1);
+  for (const move of moving.moves) if (parents.has(move.segment)) deps.counts.add(move.brokers, -1);
   await applyChanges(deps, topic, changes, signal);
   deps.messenger.refresh(deps.living(), topic.name, signal);
   return changes.length;
-}
-
-function count(deps: MoveDeps, brokers: readonly BrokerId[], segments: number): void {
-  for (const broker of brokers) deps.counts.add(broker, segments);
 }

@@ -1,10 +1,11 @@
 import type { BrokerAddress } from '../../model/broker.ts';
-import type { SegmentId, TopicId } from '../../model/ids.ts';
+import type { BrokerId, SegmentId, TopicId } from '../../model/ids.ts';
 import { BROKER_PROBE_MS_MAX, FLUSH_MS_MAX } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PeerAnswer, Peers } from '../../ports/peers.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { askPeer } from '../ask-peer.ts';
+import { encodeMessage } from '../peer-messages.ts';
 import type { Probe, Shown } from './judge-brokers.ts';
 
 /** What the leader says to brokers. None of it is needed for anything to be right. */
@@ -61,10 +62,22 @@ export function createMessenger(deps: MessengerDeps): Messenger {
   };
 }
 
+/** Of segments that are about to be sealed, who serves them still is told: what it holds lands in them, and needs no second upload. */
+export async function flushServed(
+  deps: { readonly messenger: Messenger; readonly living: () => readonly BrokerAddress[] },
+  topic: TopicId,
+  segments: readonly { readonly segment: SegmentId; readonly brokers: readonly BrokerId[] }[],
+  signal: AbortSignal,
+): Promise<void> {
+  const servedBy = ({ id }: BrokerAddress): SegmentId[] => segments.flatMap((one) => (one.brokers.includes(id) ? [one.segment] : []));
+  const told = deps.living().filter((broker) => servedBy(broker).length > 0);
+  await Promise.all(told.map((broker) => deps.messenger.flush(broker, { topic, segments: servedBy(broker) }, signal)));
+}
+
 /** Undefined: this instance knows no way to ask others. Ends with the signal, or after `timeoutMs`. */
 async function send(deps: MessengerDeps, message: Message, signal: AbortSignal): Promise<PeerAnswer | undefined> {
   if (deps.peers === undefined) return undefined;
   const { broker, operation, timeoutMs } = message;
-  const body = [new TextEncoder().encode(JSON.stringify(message.body))];
+  const body = [encodeMessage(message.body)];
   return deps.peers.send({ broker, operation, body, timeoutMs }, AbortSignal.any([signal, deps.clock.deadline(timeoutMs)]));
 }

@@ -1,6 +1,4 @@
-import type { BrokerAddress } from '../../model/broker.ts';
 import { KelpError } from '../../model/errors.ts';
-import type { Head } from '../../model/head.ts';
 import { type BrokerId, segmentId, type SegmentId, segmentNumber } from '../../model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX, CHANGE_PARALLEL_MAX } from '../../model/limits.ts';
 import type { ScaleEvent } from '../../model/scale-event.ts';
@@ -11,8 +9,10 @@ import { inParallel } from '../../state/in-parallel.ts';
 import { applyChanges, intend, readTopic } from '../../topology/apply-change.ts';
 import { noteScaling } from '../../topology/scale-history.ts';
 import { carryOn } from '../../topology/carry-on.ts';
+import { newChangeId } from '../../topology/change-id.ts';
+import { isTouched } from '../../topology/plan-change.ts';
 import { choose, type MoveDeps } from '../failover/move-segments.ts';
-import { newChangeId } from './change-id.ts';
+import { flushServed } from '../failover/tell-brokers.ts';
 import { checkChange, type Replaced, roomOf, type SegmentChange, segmentsOf } from './check-change.ts';
 
 /**
@@ -63,7 +63,7 @@ export async function changeSegments(
     return asked.map(({ id }) => applied.get(id) as Applied);
   } finally {
     // Chosen for changes that were not made.
-    for (const brokers of changing.chosen.values()) count(deps, brokers.flat(), -1);
+    for (const brokers of changing.chosen.values()) deps.counts.add(brokers.flat(), -1);
   }
 }
 
@@ -73,22 +73,20 @@ function assertDisjoint(changes: readonly SegmentChange[]): void {
   if (new Set(segments).size !== segments.length) throw new Error('a segment is in two of the changes');
 }
 
-/** Who serves them still is told, so that what it holds lands in them, and needs no second upload. */
+/** Of those that are open still. */
 async function flush(deps: MoveDeps, { topic, asked }: Changing, signal: AbortSignal): Promise<void> {
   const segments = [...new Set(asked.flatMap(({ change }) => segmentsOf(change)))];
   const heads = await inParallel(segments, CHANGE_PARALLEL_MAX, (segment) => deps.heads.read(topic, segment, signal));
-  const served = ({ id }: BrokerAddress): SegmentId[] => heads.flatMap((head) => (serves(head, id) ? [head.segment] : []));
-  const told = deps.living().filter((broker) => served(broker).length > 0);
-  await Promise.all(told.map((broker) => deps.messenger.flush(broker, { topic, segments: served(broker) }, signal)));
+  const open = heads.filter((head) => head?.state === 'open').flatMap((head) => head ?? []);
+  await flushServed(deps, topic, open, signal);
 }
 
-const serves = (head: Head | undefined, broker: BrokerId): head is Head => head?.state === 'open' && head.brokers.includes(broker);
-
 async function changeTopic(deps: MoveDeps, changing: Changing, signal: AbortSignal): Promise<ReadonlyMap<string, Applied>> {
+  const segments = changing.asked.flatMap(({ change }) => segmentsOf(change));
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {
     const read = await readTopic(deps, changing.topic, signal);
     // Also an intent of this very change, whose answer was lost.
-    const topic = isTouched(read, changing) ? await carryOn(deps, read.id, signal) : read;
+    const topic = isTouched(read, segments) ? await carryOn(deps, read.id, signal) : read;
     const { changes, settled } = await plan(deps, topic, changing, signal);
     if (changes.length === 0) return settled;
     // Of a term that is over, nothing new is begun.
@@ -100,15 +98,6 @@ async function changeTopic(deps: MoveDeps, changing: Changing, signal: AbortSign
 }
 
 const tooFast = (): KelpError => new KelpError('unavailable', 'unavailable', 'the topic changes too fast', { retryAfterMs: 1_000 });
-
-/** Whether a pending change makes or seals one of these segments: it has to end first. */
-function isTouched(topic: Topic, { asked }: Changing): boolean {
-  const segments = new Set(asked.flatMap(({ change }) => segmentsOf(change)));
-  return topic.changes.some(
-    ({ kind, parents, children }) =>
-      kind === 'create' || parents.some((parent) => segments.has(parent)) || children.some((child) => segments.has(child.segment)),
-  );
-}
 
 /** What the topic allows of it now, each change with its children and their brokers; and what has become of the others. */
 async function plan(deps: MoveDeps, topic: Topic, changing: Changing, signal: AbortSignal): Promise<Plan> {
@@ -216,7 +205,7 @@ async function finish(deps: MoveDeps, { changing, topic, changes }: Intended, si
 function noteMade(deps: MoveDeps, { topic, chosen }: Changing, { id, change }: Asked): void {
   if (!chosen.delete(id)) return;
   deps.telemetry.count('kelp.segments.changed', 1, { kind: change.kind });
-  for (const segment of segmentsOf(change)) count(deps, deps.heads.known(topic, segment)?.brokers ?? [], -1);
+  for (const segment of segmentsOf(change)) deps.counts.add(deps.heads.known(topic, segment)?.brokers ?? [], -1);
 }
 
 /** For people; what was done by somebody who was stopped before this is noted by whoever asks again. */
@@ -232,8 +221,4 @@ async function note(deps: MoveDeps, topic: Pick<Topic, 'id'>, applied: readonly 
     return [change.kind === 'split' ? { ...event, kind: 'split', at: change.at } : { ...event, kind: 'merge' }];
   });
   if (events.length > 0) await noteScaling(deps, topic, events, signal);
-}
-
-function count(deps: MoveDeps, brokers: readonly BrokerId[], segments: number): void {
-  for (const broker of brokers) deps.counts.add(broker, segments);
 }

@@ -164,7 +164,7 @@ describe('the leader’s counts', () => {
     const queries = table.calls.get('query served');
     expect(queries).toBe(2);
     expect(leader.counts.of(brokerId('a'))).toBe(3);
-    leader.counts.add(brokerId('a'), -1);
+    leader.counts.add([brokerId('a')], -1);
     expect(leader.counts.of(brokerId('a'))).toBe(2);
     leader.counts.reset();
     expect(leader.counts.of(brokerId('a'))).toBe(0);

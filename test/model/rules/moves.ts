@@ -41,7 +41,7 @@ export const moveRules: readonly Rule[] = [
     without: 'no change begins at a segment that a pending one touches',
     patches: [
       { file: APPLY, from: 'if (isBusy(topic, changes)) return undefined;', to: '' },
-      { file: MOVE, from: 'isTouched(read, moving) ? await carryOn(deps, read.id, signal) : read', to: 'read' },
+      { file: MOVE, from: 'isTouched(read, segments) ? await carryOn(deps, read.id, signal) : read', to: 'read' },
     ],
     search: 'moves',
     faults: ['stuck'],

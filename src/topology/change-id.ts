@@ -1,4 +1,4 @@
-import type { Random } from '../../ports/random.ts';
+import type { Random } from '../ports/random.ts';
 
 const RANDOM = 16;
 const CHANGE_ID = /^c[0-9a-z]{16}$/;
