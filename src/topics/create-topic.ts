@@ -7,7 +7,8 @@ import { CHANGE_ATTEMPTS_MAX } from '../model/limits.ts';
 import { scalingOf, type SettingsWish, TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../model/topic.ts';
 import type { Condition } from '../ports/metadata-table.ts';
 import { applyChanges, type TopologyDeps } from '../topology/apply-change.ts';
-import { carryOn } from '../topology/carry-on.ts';
+import { readSettled } from '../topology/carry-on.ts';
+import { newChangeId } from '../topology/change-id.ts';
 import { equalRanges } from '../topology/plan-change.ts';
 import { askAgain } from '../state/ask-again.ts';
 import { freeName } from './free-name.ts';
@@ -15,8 +16,6 @@ import { readName } from './read-name.ts';
 import { areWished, newSettings } from './settings.ts';
 
 const TOPIC_ID_RANDOM = 15;
-const CHANGE_ID_RANDOM = 16;
-
 export type Created = { readonly topic: Topic; readonly created: boolean };
 
 /**
@@ -27,7 +26,7 @@ export async function createTopic(deps: TopologyDeps, name: string, wish: Settin
   const settings = newSettings(wish);
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {
     const record = await readName(deps, name, signal);
-    const existing = record?.topic === undefined ? undefined : await carryOn(deps, record.topic, signal);
+    const existing = record?.topic === undefined ? undefined : await readSettled(deps, record.topic, signal);
     if (existing?.state === 'active') return sameOrConflict(existing, wish);
     // Whoever deleted that topic was stopped before the name was free.
     if (existing !== undefined) await freeName(deps, existing, signal);
@@ -84,7 +83,7 @@ function newTopic(
 ): Topic {
   const firstSegment = wish.record?.nextSegment ?? 0;
   const children = equalRanges(wish.settings.segments, firstSegment);
-  const change: TopologyChange = { id: `c${deps.random.base36(CHANGE_ID_RANDOM)}`, kind: 'create', parents: [], children };
+  const change: TopologyChange = { id: newChangeId(deps.random), kind: 'create', parents: [], children };
   return {
     id: `t${deps.random.base36(TOPIC_ID_RANDOM)}` as TopicId,
     name: wish.name,

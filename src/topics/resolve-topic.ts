@@ -1,4 +1,5 @@
 import { CARRY_ON_MS_MAX, TOPIC_KNOWN_MS_MAX, TOPICS_KNOWN_MAX } from '../model/limits.ts';
+import type { TopicId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
@@ -19,6 +20,7 @@ type ResolverDeps = TopologyDeps & { readonly background: Background };
 
 export function createTopicResolver(deps: ResolverDeps): TopicResolver {
   const known = new Map<string, Known>();
+  const carryOnBehind = createCarryOnBehind(deps);
   const learn = (topic: Topic): void => {
     known.delete(topic.name);
     known.set(topic.name, { topic, atMs: deps.clock.monotonicMs() });
@@ -32,16 +34,29 @@ export function createTopicResolver(deps: ResolverDeps): TopicResolver {
       const entry = known.get(name);
       if (!fresh && entry !== undefined && deps.clock.monotonicMs() - entry.atMs < TOPIC_KNOWN_MS_MAX) return entry.topic;
       known.delete(name);
-      const topic = await read(deps, name, signal);
+      const topic = await readActive(deps, name, signal);
+      if (topic.changes.length > 0) carryOnBehind(topic.id);
       learn(topic);
       return topic;
     },
   };
 }
 
-async function read(deps: ResolverDeps, name: string, signal: AbortSignal): Promise<Topic> {
-  const topic = await readActive(deps, name, signal);
-  // Somebody may have been stopped in the middle of them; nobody here waits for that.
-  if (topic.changes.length > 0) deps.background.run('carry on', CARRY_ON_MS_MAX, async (own) => void (await carryOn(deps, topic.id, own)));
-  return topic;
+/**
+ * Carries on what somebody may have been stopped in the middle of; nobody here waits for that. Once at a time for each topic:
+ * whoever leads may well be at it, and many ask for a topic.
+ */
+function createCarryOnBehind(deps: ResolverDeps): (topic: TopicId) => void {
+  const underWay = new Set<TopicId>();
+  return (topic) => {
+    if (underWay.has(topic)) return;
+    underWay.add(topic);
+    deps.background.run('carry on', CARRY_ON_MS_MAX, async (signal) => {
+      try {
+        await carryOn(deps, topic, signal);
+      } finally {
+        underWay.delete(topic);
+      }
+    });
+  };
 }

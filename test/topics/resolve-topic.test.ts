@@ -52,10 +52,29 @@ describe('a resolved name', () => {
       if (call.op !== 'get') throw new KelpError('throttled', 'table-throttled', 'no');
       return make();
     });
-    const resolved = await world.run(world.broker({ table }).topics.resolve('t', { fresh: true }, world.signal));
+    const stuck = world.broker({ table });
+    const resolved = await world.run(stuck.topics.resolve('t', { fresh: true }, world.signal));
     expect([resolved.open, resolved.changes]).toEqual([topic.open, [change]]);
+    // And to be found made already, nobody waits for it, either.
+    const made = stuck.topics.create('t', { partitionKey: 'key', segments: 2 }, world.signal);
+    expect((await world.run(made)).created).toBe(false);
     const results = await world.run(world.broker().publisher.publish(resolved, publishOf(['1', '2', '3', '4']), world.signal));
     expect(results.filter((result) => result instanceof KelpError)).toEqual([]);
+  });
+
+  test('has what is pending carried on once at a time, however many ask', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic(1);
+    const child = { segment: segmentId(1), lo: 0, hi: 65_535 };
+    const change = { id: 'c1', kind: 'failover', parents: [segmentId(0)], children: [child] } as const;
+    await world.run(intend(world.broker().deps, topic, [change], world.signal));
+    const table = faultyTable(world.table, {});
+    const broker = world.broker({ table });
+    for (let n = 0; n < 5; n += 1) await world.run(broker.topics.resolve('t', { fresh: true }, world.signal));
+    await world.run(broker.notes.idle());
+    expect(table.calls.get('put head')).toBe(1);
+    const settled = await world.run(broker.topics.resolve('t', { fresh: true }, world.signal));
+    expect([settled.open.map(({ segment }) => segment), settled.changes]).toEqual([[child.segment], []]);
   });
 
   test('that was deleted is forgotten, also if somebody resolved it meanwhile', async () => {
