@@ -143,8 +143,7 @@ async function askOrLead<Q extends LeaderQuestion>(
   }
 }
 
-/** Of the kinds that another try might change elsewhere. */
-const DECIDED = new Set(['no-brokers', 'last-broker', 'segment-sealed', 'not-splittable', 'not-neighbours']);
-const isDecided = (error: unknown): boolean => error instanceof KelpError && DECIDED.has(error.code);
+/** Unavailable, and no leader could do more now. */
+const isDecided = (error: unknown): boolean => error instanceof KelpError && error.code === 'no-brokers';
 
 const noLeader = (message: string): KelpError => new KelpError('unavailable', 'no-leader', message, { retryAfterMs: RETRY_AFTER_MS });

@@ -1,4 +1,4 @@
-import { KelpError } from '../model/errors.ts';
+import { type ErrorKind, KelpError } from '../model/errors.ts';
 import { WRITE_ATTEMPTS_MAX } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WriteResult } from '../ports/metadata-table.ts';
@@ -24,7 +24,10 @@ export async function askAgain(
   }
 }
 
-/** Surely not applied, or unanswered. */
+/** Surely not applied, or unanswered. Of conflicts that is the table's own alone: any other one says what stands in the way. */
 export function isTransient(error: unknown): boolean {
-  return error instanceof KelpError && ['throttled', 'conflict', 'unavailable', 'indefinite'].includes(error.kind);
+  if (!(error instanceof KelpError)) return false;
+  return error.kind === 'conflict' ? error.code === 'table-conflict' : TRANSIENT.has(error.kind);
 }
+
+const TRANSIENT: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['throttled', 'unavailable', 'indefinite']);
