@@ -49,6 +49,10 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
   const suspects = createSuspects(deps);
   const lookSoon = createLookSoon(deps);
 
+  function knownOf(ids: readonly BrokerId[]): Addresses {
+    return ids.flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url }));
+  }
+
   function routeOf(place: Place, ids: readonly BrokerId[], signal: AbortSignal): Addresses | Promise<Addresses> {
     if (ids.includes(self)) return HERE;
     if (ids.length === 0) {
@@ -57,7 +61,7 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
     }
     // What is known to be sealed is refused as well here, with its successors.
     if (heads.known(place.topic.id, place.segment)?.state === 'sealed') return HERE;
-    const known = ids.flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url }));
+    const known = knownOf(ids);
     return known.length === ids.length ? suspects.without(known) : lookUp(place, ids, signal);
   }
 
@@ -85,7 +89,7 @@ export function createRoutes(deps: RoutesDeps): BrokerRoutes {
     suspect: suspects.note,
     brokersOf(topic, segment) {
       const ids = served.known(topic, segment) ?? [];
-      const known = ids.flatMap((id) => directory.known(id) ?? []).map(({ id, url }) => ({ id, url }));
+      const known = knownOf(ids);
       if (known.length < ids.length) lookSoon();
       return known;
     },

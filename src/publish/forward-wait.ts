@@ -4,6 +4,7 @@ import type { SegmentId } from '../model/ids.ts';
 import { FORWARD_SUSPECT_MS } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import type { Heads } from '../state/heads.ts';
 import type { Routes } from './routes.ts';
 
@@ -14,6 +15,7 @@ export type ForwardWaitDeps = {
   readonly clock: Clock;
   readonly heads: Heads;
   readonly routes: Pick<Routes, 'suspect'>;
+  readonly telemetry: Telemetry;
   readonly waits: Set<ForwardWait>;
 };
 
@@ -47,9 +49,14 @@ export function whileServed(
     unlessOver();
   };
   // What these can't find out, the answer tells, or the caller's end.
-  const wait: ForwardWait = { topicName: topic.name, look: () => void look().catch(() => undefined) };
+  const unseen = (error: unknown): void => {
+    if (over.signal.aborted) return;
+    deps.telemetry.count('kelp.forwards.unwatched', 1);
+    deps.telemetry.log('warn', 'a forward could not be watched', { broker: broker.id, error });
+  };
+  const wait: ForwardWait = { topicName: topic.name, look: () => void look().catch(unseen) };
   deps.waits.add(wait);
-  untilDead(deps, { topic, segments, broker }, over.signal).then(unlessOver, () => undefined);
+  untilDead(deps, { topic, segments, broker }, over.signal).then(unlessOver, unseen);
   return {
     signal: waiting.signal,
     end() {
