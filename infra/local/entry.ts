@@ -14,7 +14,7 @@ export type Entry = {
 
 /**
  * One address in front of several brokers: each connection goes to one of them, byte by byte. A broker that refuses it is
- * passed over; one that says that it stops, or says nothing, gets no new ones. `times` stand in for the entry's own.
+ * passed over; one that says that it stops, or says nothing, gets new ones only where nobody else takes them. `times` stand in for the entry's own.
  */
 export function createEntry(addresses: readonly Address[], times: HealthTimes = HEALTH_TIMES): Entry {
   const targets = addresses.map(createTarget);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Configuration } from '../../src/cli/configuration.ts';
-import { reachableUrl } from '../../src/cli/reachable-url.ts';
+import { isEverywhere, reachableUrl } from '../../src/cli/reachable-url.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { createEntry } from './entry.ts';
 import { type KeptBroker, keepBroker, type Keeping, type Place } from './keep-broker.ts';
@@ -108,5 +108,5 @@ function portAt(blocks: readonly PortBlock[], n: number): number {
 }
 
 function loopbackOf(host: string): string {
-  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return isEverywhere(host) ? '127.0.0.1' : host;
 }
