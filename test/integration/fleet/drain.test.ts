@@ -23,10 +23,7 @@ beforeAll(async () => {
   fleet = await startFleet();
 }, START_MS);
 afterAll(() => fleet.close());
-beforeEach(async () => {
-  await Promise.all(fleet.brokers.filter((broker) => !broker.running()).map((broker) => broker.start()));
-  await fleet.registered(...fleet.brokers);
-}, START_MS);
+beforeEach(() => fleet.whole(), START_MS);
 
 /** Single attempts, each at one of those that `among` names at that moment. */
 async function startLoad(topic: string, among: () => [FleetBroker, ...FleetBroker[]]): Promise<Crew> {

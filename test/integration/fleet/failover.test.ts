@@ -39,10 +39,7 @@ beforeAll(async () => {
 }, START_MS);
 afterAll(() => fleet.close());
 /** All of them are there, whatever the test before has killed. */
-beforeEach(async () => {
-  await Promise.all(fleet.brokers.filter((broker) => !broker.running()).map((broker) => broker.start()));
-  await fleet.registered(...fleet.brokers);
-}, START_MS);
+beforeEach(() => fleet.whole(), START_MS);
 
 /** Once the segment is sealed: its successor, with those that serve it. */
 async function successorOf(url: string, topic: string): Promise<Assignment> {

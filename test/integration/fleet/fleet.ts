@@ -28,6 +28,8 @@ export type Fleet = {
   leader(): Promise<FleetBroker>;
   /** Makes a topic of which every segment is assigned; answers its name. */
   topic(name: string, segments: number): Promise<string>;
+  /** All of its brokers run and have registered, whatever a test has done to them. */
+  whole(): Promise<void>;
   /** All of these have registered, and nobody else. */
   registered(...brokers: readonly FleetBroker[]): Promise<void>;
   close(): Promise<void>;
@@ -52,8 +54,7 @@ export async function startFleet({ addresses: given, imports = [], environment =
   );
   const fleet = fleetOf(addresses, brokers);
   try {
-    await Promise.all(brokers.map((broker) => broker.start()));
-    await fleet.registered(...brokers);
+    await fleet.whole();
     await fleet.leader();
   } catch (error) {
     await fleet.close();
@@ -96,6 +97,14 @@ function fleetOf(addresses: Fleet['addresses'], brokers: readonly FleetBroker[])
     }, AGREED);
   }
 
+  async function registered(wanted: readonly FleetBroker[]): Promise<void> {
+    const ids = wanted.map(({ id }) => id).toSorted();
+    // Each of them has read it, whatever it remembered before.
+    for (const { url } of running()) {
+      await vi.waitFor(async () => expect((await brokersOf(url)).map(({ id }) => id)).toEqual(ids), AGREED);
+    }
+  }
+
   return {
     addresses,
     brokers,
@@ -111,13 +120,11 @@ function fleetOf(addresses: Fleet['addresses'], brokers: readonly FleetBroker[])
       }
       return name;
     },
-    async registered(...wanted) {
-      const ids = wanted.map(({ id }) => id).toSorted();
-      // Each of them has read it, whatever it remembered before.
-      for (const { url } of running()) {
-        await vi.waitFor(async () => expect((await brokersOf(url)).map(({ id }) => id)).toEqual(ids), AGREED);
-      }
+    async whole() {
+      await Promise.all(brokers.filter((broker) => !broker.running()).map((broker) => broker.start()));
+      await registered(brokers);
     },
+    registered: (...wanted) => registered(wanted),
     close: async () => void (await Promise.all(brokers.map((broker) => broker.close()))),
   };
 }

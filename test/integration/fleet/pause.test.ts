@@ -20,10 +20,7 @@ beforeAll(async () => {
   fleet = await startFleet();
 }, START_MS);
 afterAll(() => fleet.close());
-beforeEach(async () => {
-  await Promise.all(fleet.brokers.filter((broker) => !broker.running()).map((broker) => broker.start()));
-  await fleet.registered(...fleet.brokers);
-}, START_MS);
+beforeEach(() => fleet.whole(), START_MS);
 
 const idsAt = async ({ url }: { readonly url: string }): Promise<string[]> => (await brokersOf(url)).map(({ id }) => id);
 const leadsAt = async ({ url }: { readonly url: string }): Promise<string | undefined> => (await leaderOf(url))?.leader.id;
