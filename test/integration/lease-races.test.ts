@@ -21,7 +21,7 @@ const TEST_MS = 60_000;
 /** Short, so that terms run out in the race. */
 const LEASE_MS_RACED = 600;
 /** The machine may be slow, and then there are fewer rounds. */
-const STEPS_MS_MAX = 5_000;
+const STEPS_MS_MAX = 15_000;
 const TERMS_MS_MAX = 4_000;
 
 const clock = createSystemClock();
@@ -111,7 +111,7 @@ describe('races for the lease', () => {
     async ({ kind, rounds }) => {
       const race = await raceByStep(tableOf(kind), rounds);
       expect(race.findings).toEqual([]);
-      expect(race.rounds).toBeGreaterThanOrEqual(rounds / 50);
+      expect(race.rounds).toBeGreaterThanOrEqual(rounds / 10);
     },
     TEST_MS,
   );

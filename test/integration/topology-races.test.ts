@@ -107,7 +107,7 @@ function changeOf(topic: Topic, parent: SegmentId): TopologyChange {
 }
 
 describe.each([
-  { kind: 'dynoxide' as const, topics: 4, segments: 8, rounds: 8, intents: 1_200 },
+  { kind: 'dynoxide' as const, topics: 4, segments: 8, rounds: 8, intents: 2_000 },
   { kind: 'ministack' as const, topics: 2, segments: 4, rounds: 4, intents: 208 },
 ])('two leaders at once on $kind', ({ kind, topics: count, segments, rounds, intents }) => {
   test(
