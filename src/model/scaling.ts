@@ -1,4 +1,4 @@
-import type { SegmentId } from './ids.ts';
+import type { SegmentId, TopicId } from './ids.ts';
 import { SEGMENTS_OPEN_MAX } from './limits.ts';
 
 /**
@@ -91,3 +91,23 @@ export type HeldBack = {
   readonly why: 'hot-key' | 'one-partition' | 'cool-down' | 'limit' | 'in-vain' | 'not-known' | 'busy';
   readonly load: number;
 };
+
+/** A change as it was planned. `children`: made; `refused`: the code of the error, of one that could not be; neither: a plan only. */
+export type PlannedOutcome = PlannedChange & { readonly children?: readonly SegmentId[]; readonly refused?: string };
+
+/** What a look at a topic has found, and what became of it. */
+export type TopicPlan = {
+  readonly topic: TopicId;
+  readonly name: string;
+  /** Open ones, before the changes. */
+  readonly segments: number;
+  readonly changes: readonly PlannedOutcome[];
+  readonly hotKeys: readonly HotKey[];
+  readonly held: readonly HeldBack[];
+};
+
+/** An open segment's load in the shortest window; `load`: in times its target. */
+export type SegmentRates = Rates & { readonly segment: SegmentId; readonly load: number };
+
+/** What is known of a topic's loads: those of segments that were read twice, and lately. */
+export type TopicLoads = { readonly segments: readonly SegmentRates[]; readonly hotKeys: readonly HotKey[] };
