@@ -89,6 +89,22 @@ test('a leader that nobody reaches leads no more, and the others have what only 
   expect(a.counts.get('kelp.leader.unreached') ?? b.counts.get('kelp.leader.unreached')).toBeUndefined();
 });
 
+test('a broker without a way to ask leads on beside the items of its former lives', async () => {
+  const world = createControlWorld();
+  let leads = world.site('life-1', { alone: true });
+  leads.start();
+  await world.clock.advance(2_000);
+  for (const life of ['life-2', 'life-3']) {
+    leads.kill();
+    leads = world.site(life, { alone: true });
+    leads.start();
+    await world.until(() => (leads.gauges.get('kelp.leader') ?? 0) > 0);
+    await world.clock.advance(30_000);
+    expect(leads.counts.get('kelp.leader.unreached')).toBeUndefined();
+    expect(leads.counts.get('kelp.leader.terms')).toBe(1);
+  }
+});
+
 test('a segment that a paused leader gave to a broker that was gone is given to another one by whoever asks', async () => {
   let orphans = 0;
   for (let seed = 5; seed <= 16; seed += 1) {

@@ -23,6 +23,8 @@ export type Observation = {
   readonly stillMs: number;
   /** Whether this life of it has ever answered a probe. */
   readonly answered: boolean;
+  /** Whether its version has moved before the leader's eyes: an item alone may be what a former life has left. */
+  readonly moved: boolean;
   /** Probes in a row that failed, up to the last one. */
   readonly failed: number;
   /** A client or broker could not reach it, and neither could the leader since. */
@@ -40,8 +42,9 @@ export function afterRead(
   // Answered late: a probe has shown a newer one.
   if (before?.instance === instance && version < before.version) return { ...before, kind };
   const { failed, reported } = before ?? { failed: 0, reported: false };
-  const answered = before?.instance === instance && before.answered;
-  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, answered, failed, reported };
+  const isSameLife = before?.instance === instance;
+  const answered = isSameLife && before.answered;
+  return { kind, instance, version, sinceMs: read.answeredMs, stillMs: 0, answered, moved: isSameLife, failed, reported };
 }
 
 /** An answer forgives what was before. `shown`: where it says how far its heartbeats are. */
@@ -49,7 +52,7 @@ export function afterProbe(before: Observation, probe: Probe, shown?: Shown): Ob
   if (probe === 'failed') return { ...before, failed: before.failed + 1 };
   const answered = { ...before, answered: true, failed: 0, reported: false };
   if (shown === undefined || shown.instance !== before.instance || shown.version <= before.version) return answered;
-  return { ...answered, version: shown.version, sinceMs: shown.answeredMs, stillMs: 0 };
+  return { ...answered, version: shown.version, sinceMs: shown.answeredMs, stillMs: 0, moved: true };
 }
 
 /** Somebody else could not reach it, either: it matters while it does not answer. */

@@ -29,7 +29,7 @@ export type BrokerWatch = {
   isUsable(broker: BrokerRecord, options: { readonly again: boolean }, signal: AbortSignal): Promise<boolean>;
   /** What was seen of its item; undefined: nothing yet. */
   observed(broker: BrokerId): Observation | undefined;
-  /** Whether any other process answers at the moment. */
+  /** Whether any other process answers at the moment, and is seen to live by its item, too. */
   othersAnswer(): boolean;
   /** As read last, and as learnt since. */
   brokers(): readonly BrokerRecord[];
@@ -93,7 +93,7 @@ export function createBrokerWatch(deps: WatchDeps): BrokerWatch {
 
 function answers({ observations }: State, broker: BrokerId): boolean {
   const seen = observations.get(broker);
-  return seen?.answered === true && seen.failed === 0;
+  return seen?.answered === true && seen.failed === 0 && seen.moved;
 }
 
 /** Nobody judges itself. */

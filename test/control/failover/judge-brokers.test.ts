@@ -50,6 +50,18 @@ describe('a process', () => {
     expect(afterProbe(seen, 'answered', { instance: 'i-other', version: 9, answeredMs: 5 })).toMatchObject({ version: 1, sinceMs: 0 });
   });
 
+  test('is seen to move by a read or an answer of the same life, and not by the item alone', () => {
+    expect(seen.moved).toBe(false);
+    expect(read(probes(seen, 'answered'), 1, 1_000).moved).toBe(false);
+    expect(read(seen, 2, 1_000).moved).toBe(true);
+    expect(shows(seen, 2, 100).moved).toBe(true);
+    const other = afterRead(read(seen, 2, 1_000), someBroker('b', { version: 3, instance: 'i-other' }), {
+      sentMs: 2_000,
+      answeredMs: 2_000,
+    });
+    expect(other.moved).toBe(false);
+  });
+
   test('that answers and does not write is dead after two leases', () => {
     const still = probes(read(seen, 1, LEASE_MS), 'answered');
     expect(judge(still)).toBe('unsure');
