@@ -1,0 +1,96 @@
+import * as z from 'zod/mini';
+import type { TableSettings } from '../adapters/dynamodb/table-settings.ts';
+import { KelpError } from '../model/errors.ts';
+
+// How a runtime reads its environment, and what all of them read of it.
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+export const SECRET_LENGTH_MIN = 16;
+export const REGION_DEFAULT = 'us-east-1';
+/** For a table server of one's own that asks for no credentials: the SDK would look for some on the network otherwise. */
+const ANY_CREDENTIALS = { accessKey: 'local', secretKey: 'local' } as const;
+
+/** A variable whose text must hold `test`; the error says what it must be, and shows what it is unless that is a secret. */
+export function variable(what: string, test: (text: string) => boolean): z.ZodMiniString {
+  return z.string({ error: `is missing: it must be ${what}` }).check(z.refine(test, `must be ${what}`));
+}
+
+export const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
+
+export const url = variable('a URL such as http://127.0.0.1:8333', isBaseUrl);
+export const region = variable('a region such as us-east-1', matching(/^[a-z0-9-]{1,64}$/));
+export const key = variable('a key without blanks', matching(/^\S{1,1024}$/));
+export const secrets = variable(
+  `a secret of at least ${SECRET_LENGTH_MIN} characters, or two with a comma between them`,
+  matching(/^[^\s,]{16,1024}(,[^\s,]{16,1024})?$/),
+);
+const table = variable('a table name of 3 to 255 characters [a-zA-Z0-9_.-]', matching(/^[a-zA-Z0-9_.-]{3,255}$/));
+
+/** The table, by which brokers know each other, and the secret by which they speak. */
+export const COMMON_VARIABLES = {
+  KELP_INTERNAL_SECRET: z.optional(secrets),
+  KELP_TABLE: z.prefault(table, 'kelp'),
+  KELP_TABLE_ENDPOINT: z.optional(url),
+  // The table's credentials have the names that every runtime of AWS uses.
+  AWS_REGION: z.prefault(region, REGION_DEFAULT),
+  AWS_ACCESS_KEY_ID: z.optional(key),
+  AWS_SECRET_ACCESS_KEY: z.optional(key),
+  AWS_SESSION_TOKEN: z.optional(key),
+};
+type Common = z.infer<z.ZodMiniObject<typeof COMMON_VARIABLES>>;
+
+export type CommonConfiguration = {
+  /** Sign what brokers ask of each other, the first one; absent: this one neither asks nor answers. */
+  readonly internalSecrets?: Secrets;
+  readonly table: TableSettings;
+};
+export type Secrets = readonly [string, ...string[]];
+
+export function commonConfiguration(from: Common): CommonConfiguration {
+  return {
+    ...(from.KELP_INTERNAL_SECRET === undefined ? {} : { internalSecrets: secretsOf(from.KELP_INTERNAL_SECRET) }),
+    table: {
+      table: from.KELP_TABLE,
+      region: from.AWS_REGION,
+      ...(from.KELP_TABLE_ENDPOINT === undefined ? {} : { endpoint: from.KELP_TABLE_ENDPOINT }),
+      ...tableCredentials(from),
+    },
+  };
+}
+
+/** Error `invalid`/`invalid-configuration`: its message has one line for each variable that is wrong. */
+export function readVariables<T>(schema: z.ZodMiniType<T>, environment: Variables, defaults: Variables = {}): T {
+  // Shells and compose files write an unset variable as an empty one.
+  const given = { ...defaults, ...Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')) };
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(({ path, message }) => describeProblem(String(path[0]), message, given));
+  throw new KelpError('invalid', 'invalid-configuration', [...new Set(lines)].join('\n'));
+}
+
+function describeProblem(name: string, message: string, given: Variables): string {
+  const value = given[name];
+  const isSecret = /SECRET|TOKEN|KEY/.test(name);
+  return value === undefined || isSecret ? `${name} ${message}` : `${name} ${message}, but is "${value}"`;
+}
+
+export function secretsOf(text: string): Secrets {
+  const [current = '', ...previous] = text.split(',');
+  return [current, ...previous];
+}
+
+type Credentials = Pick<TableSettings, 'accessKey' | 'secretKey' | 'sessionToken'>;
+
+function tableCredentials({ AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey, ...from }: Common): Credentials {
+  if (accessKey === undefined || secretKey === undefined) return from.KELP_TABLE_ENDPOINT === undefined ? {} : ANY_CREDENTIALS;
+  const sessionToken = from.AWS_SESSION_TOKEN;
+  return { accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+}
+
+/** An origin alone: a path or a query there would end up in the middle of requests. */
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, pathname, search, hash, username } = new URL(text);
+  return (protocol === 'http:' || protocol === 'https:') && pathname === '/' && search === '' && hash === '' && username === '';
+}
