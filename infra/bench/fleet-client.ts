@@ -23,6 +23,7 @@ export type FleetClient = {
   assignment(topic: string, segment: string, suspect?: string): Promise<Assignment | undefined>;
   /** One small message. */
   publish(topic: string): Promise<void>;
+  /** Of one segment, which stays as it is. */
   createTopic(topic: string): Promise<void>;
   /** Operations on the table since it started. */
   tableOperations(): Promise<number>;
@@ -66,7 +67,7 @@ export function createFleetClient({ url, token, signal }: { url: string; token: 
       await expectOk('POST', `/v1/topics/${topic}/messages`, { messages: [{ key: 'a', value: 1 }] });
     },
     async createTopic(topic) {
-      await expectOk('PUT', `/v1/topics/${topic}`, { partitionKey: 'key', segments: 1 });
+      await expectOk('PUT', `/v1/topics/${topic}`, { partitionKey: 'key', segments: 1, scaling: { maxSegments: 1 } });
     },
     tableOperations: async () => countOperations(await expectOk('GET', '/metrics')).tableOperations,
   };

@@ -15,9 +15,15 @@ export type Topic = {
 
 const REQUEST_MS_MAX = 30_000;
 
-/** A new topic of that many equal segments. Names are unique in a run. */
+/**
+ * A new topic of that many equal segments, which stay as they are: figures of what splits meanwhile could not be compared. Names
+ * are unique in a run.
+ */
 export async function createTopic({ stack: { url, token }, signal }: Bench, name: string, segments: number): Promise<Topic> {
-  await createKelpClient({ url, token, topic: name, signal }).createTopic(segments);
+  await createKelpClient({ url, token, topic: name, signal }).createTopic({
+    segments,
+    scaling: { minSegments: segments, maxSegments: segments },
+  });
   const topicUrl = `${url}/v1/topics/${name}`;
   return {
     url: topicUrl,

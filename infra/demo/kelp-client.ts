@@ -26,13 +26,21 @@ const Page = z.object({
 });
 export type Page = z.infer<typeof Page> & { readonly bytes: number };
 
+const Scaling = z.object({ events: z.array(z.object({ kind: z.enum(['split', 'merge']) })) });
+/** Of a topic's segments, as far as its history goes back. */
+export type Changes = { readonly splits: number; readonly merges: number };
+
+/** `scaling`: as in PROTOCOL.md; absent: its defaults. */
+export type TopicSettings = { readonly segments: number; readonly scaling?: Readonly<Record<string, number>> };
+
 /** What the demo uses of Kelp. */
 export type KelpClient = {
-  createTopic(segments: number): Promise<void>;
+  createTopic(settings: TopicSettings): Promise<void>;
   deleteTopic(): Promise<void>;
   /** The body is `{"messages":[…]}` with `count` messages; the answer has an address or a problem for each. */
   publish(body: string, count: number): Promise<(Address | Problem)[]>;
   read(cursor: string): Promise<Page>;
+  changes(): Promise<Changes>;
   /** Of the broker that answers, as Prometheus text. */
   metrics(): Promise<string>;
 };
@@ -65,8 +73,8 @@ export function createKelpClient({ url, token, topic, signal }: KelpAddress): Ke
   }
 
   return {
-    async createTopic(segments) {
-      await expectOk('PUT', topicUrl, JSON.stringify({ partitionKey: 'key', segments }));
+    async createTopic(settings) {
+      await expectOk('PUT', topicUrl, JSON.stringify({ partitionKey: 'key', ...settings }));
     },
     async deleteTopic() {
       await expectOk('DELETE', topicUrl);
@@ -82,6 +90,11 @@ export function createKelpClient({ url, token, topic, signal }: KelpAddress): Ke
       const query = new URLSearchParams({ cursor, limit: String(READ_MESSAGES), maxBytes: String(READ_BYTES) });
       const text = await expectOk('GET', `${topicUrl}/messages?${query.toString()}`);
       return { ...Page.parse(JSON.parse(text)), bytes: text.length };
+    },
+    async changes() {
+      const { events } = Scaling.parse(JSON.parse(await expectOk('GET', `${topicUrl}/scaling`)));
+      const splits = events.filter(({ kind }) => kind === 'split').length;
+      return { splits, merges: events.length - splits };
     },
     metrics: () => expectOk('GET', `${url}/metrics`),
   };

@@ -20,7 +20,7 @@ export type DemoResult = { readonly summary: Summary; readonly findings: readonl
 
 /** Makes the topic, publishes, reads all of it back, checks. The topic stays. */
 export async function runDemo({ client, flights, rows, segments, screen, nowMs, signal }: DemoRun): Promise<DemoResult> {
-  await client.createTopic(segments);
+  await client.createTopic({ segments });
   const { puts: putsBefore } = countOperations(await client.metrics());
   const audit = createAudit(rows);
   const publish = await timed('publish', async (onProgress) =>
@@ -28,7 +28,9 @@ export async function runDemo({ client, flights, rows, segments, screen, nowMs, 
   );
   const objects = countOperations(await client.metrics()).puts - putsBefore;
   const read = await timed('read   ', async (onProgress) => readBack({ client, rowsMax: rows, onMessage: audit.read, onProgress }));
-  return { summary: { publish, read, keys: audit.keys(), segments: audit.segments(), objects }, findings: audit.findings() };
+  const changes = await client.changes();
+  const summary = { publish, read, keys: audit.keys(), segments: audit.segments(), changes, objects };
+  return { summary, findings: audit.findings() };
 
   async function timed(what: string, work: (onProgress: (rows: number) => void) => Promise<Omit<Phase, 'seconds'>>): Promise<Phase> {
     const progress = createProgress({ what, total: rows, screen, nowMs });

@@ -36,6 +36,7 @@ function createLog(change: (messages: Stored[]) => Stored[] = (messages) => mess
   const client: KelpClient = {
     createTopic: () => Promise.resolve(),
     deleteTopic: () => Promise.resolve(),
+    changes: () => Promise.resolve({ splits: 2, merges: 1 }),
     metrics: () => Promise.resolve(`${METRIC}{operation="put",outcome="ok"} ${requests}`),
     publish(body) {
       requests += 1;
@@ -59,7 +60,7 @@ function demo({ client }: Log, rows: number): Promise<DemoResult> {
 test('flights go in and come back in order', async () => {
   const { summary, findings } = await demo(createLog(), 25_000);
   expect(findings).toEqual([]);
-  expect(summary).toMatchObject({ publish: { rows: 25_000 }, read: { rows: 25_000 }, segments: 1 });
+  expect(summary).toMatchObject({ publish: { rows: 25_000 }, read: { rows: 25_000 }, segments: 1, changes: { splits: 2, merges: 1 } });
   expect(summary.objects).toBe(summary.publish.requests);
   expect(summary.keys).toBeGreaterThan(100);
 });
@@ -138,11 +139,13 @@ test('operations are added up over their labels', () => {
 test('the summary lines up', () => {
   const publishing = { rows: 200_000, bytes: 1_048_576, requests: 201, seconds: 2 };
   const read = { rows: 200_000, bytes: 2_097_152, requests: 21, seconds: 1 };
-  expect(formatSummary({ publish: publishing, read, keys: 229, segments: 4, objects: 1_234 }).split('\n')).toEqual([
+  const summary = { publish: publishing, read, keys: 229, segments: 4, changes: { splits: 0, merges: 0 }, objects: 1_234 };
+  expect(formatSummary(summary).split('\n')).toEqual([
     '             rows   MiB   requests   seconds    rows/s',
     'publish   200,000   1.0        201       2.0   100,000',
     'read      200,000   2.0         21       1.0   200,000',
     '',
     '229 keys, 4 segments, 1,234 objects',
   ]);
+  expect(formatSummary({ ...summary, changes: { splits: 3, merges: 1 } })).toContain('4 segments (splits: 3, merges: 1), ');
 });
