@@ -56,9 +56,31 @@ const three = (['x', 'y', 'z'] as const).map((id, offset) => publish(id, 10 * of
 const threeSomewhere = (['x', 'y', 'z'] as const).map((id, i) => publish(id, 10 * i));
 const all = [at(0, 'x'), at(1, 'y'), at(2, 'z')] as const;
 
+/** `s` splits into `t` and `u`; `t` and `u` become `v`, which nothing has come into before `w` and `x` follow it. */
+const segments = [
+  { segment: 's', lo: 0, hi: 9, predecessors: [] },
+  { segment: 't', lo: 0, hi: 4, predecessors: ['s'] },
+  { segment: 'u', lo: 5, hi: 9, predecessors: ['s'] },
+  { segment: 'v', lo: 0, hi: 9, predecessors: ['t', 'u'] },
+  { segment: 'w', lo: 0, hi: 2, predecessors: ['v'] },
+  { segment: 'x', lo: 3, hi: 9, predecessors: ['v'] },
+];
+/** Of different keys, so that nothing but the lineage orders them. */
+const keyed = ['1', '2', '3'].map((id) => publish(id, 0, { key: id }));
+const readIn = (...places: readonly (readonly [segment: string, id: string])[]): Read =>
+  partial(...places.map(([segment, id], n) => at(n, id, { segment, key: id })));
+
 const PLANTED: readonly [what: string, fault: FaultName, history: History][] = [
   ['an acknowledged message is not read', 'lost-write', { publishes: three, reads: [complete(at(0, 'x'), at(1, 'y'))] }],
   ['the only message is not read', 'lost-write', { publishes: [publish('x', 0)], reads: [complete()] }],
+  ['a reader that began later lacks what was sent then', 'lost-write', { publishes: three, reads: [{ ...partial(at(1, 'y')), since: 5 }] }],
+  ['a child is read before its parent', 'lineage-order', { publishes: keyed, segments, reads: [readIn(['t', '1'], ['s', '2'])] }],
+  [
+    'a merged segment is read before its second parent',
+    'lineage-order',
+    { publishes: keyed, segments, reads: [readIn(['t', '1'], ['v', '2'], ['u', '3'])] },
+  ],
+  ['a grandchild is read before what it covers', 'lineage-order', { publishes: keyed, segments, reads: [readIn(['w', '1'], ['t', '2'])] }],
   ['a message is read twice', 'duplicate', { publishes: threeSomewhere, reads: [complete(...all, at(3, 'x'))] }],
   [
     'a message is read in two segments',
@@ -120,6 +142,29 @@ describe('a planted fault is found', () => {
     expect(checkHistory({ publishes: three, reads: [complete(...all), partial(at(1, 'y'), at(2, 'z'))] })).toEqual([]);
   });
 
+  test('a reader that began later has what was sent then; parents come in any order, and so do strangers', () => {
+    expect(checkHistory({ publishes: three, reads: [{ ...partial(at(1, 'y'), at(2, 'z')), since: 5 }] })).toEqual([]);
+    for (const places of [
+      [
+        ['s', '1'],
+        ['u', '2'],
+        ['t', '3'],
+      ],
+      [
+        ['u', '1'],
+        ['t', '2'],
+        ['v', '3'],
+      ],
+      [
+        ['t', '1'],
+        ['w', '2'],
+        ['u', '3'],
+      ],
+    ] as const) {
+      expect(checkHistory({ publishes: keyed, segments, reads: [readIn(...places)] })).toEqual([]);
+    }
+  });
+
   test('each kind is planted once', () => {
     const planted = new Set(PLANTED.map(([, fault]) => fault));
     const kinds: Record<FaultName, true> = {
@@ -132,6 +177,7 @@ describe('a planted fault is found', () => {
       G1a: true,
       'key-order': true,
       'line-order': true,
+      'lineage-order': true,
       changed: true,
       'unknown-message': true,
       'wrong-tail': true,

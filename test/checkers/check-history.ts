@@ -1,8 +1,9 @@
+import { checkLineage } from './check-lineage.ts';
 import { checkAcks, checkKeyOrder, checkLineOrder } from './check-order.ts';
 import type { Finding, History, Publish, Read } from './history.ts';
 
 /** Everything that is wrong with what clients sent, were told and read; empty when all is well. */
-export function checkHistory({ publishes, reads }: History): Finding[] {
+export function checkHistory({ publishes, reads, segments = [] }: History): Finding[] {
   const byId = new Map(publishes.map((publish) => [publish.id, publish]));
   if (byId.size !== publishes.length) throw new Error('an id names one message');
   const addresses = acknowledgedAddresses(publishes);
@@ -15,7 +16,8 @@ export function checkHistory({ publishes, reads }: History): Finding[] {
       ...addresses.check(read),
       ...checkKeyOrder(read, byId),
       ...checkLineOrder(read, byId),
-      ...(read.complete ? checkWhole(read, publishes) : []),
+      ...checkLineage(read, segments),
+      ...checkWhole(read, publishes),
     ]),
   ];
 }
@@ -82,10 +84,13 @@ function acknowledgedAddresses(publishes: readonly Publish[]): { findings: Findi
   return { findings, check };
 }
 
-function checkWhole({ reader, messages }: Read, publishes: readonly Publish[]): Finding[] {
+function checkWhole(
+  { reader, complete, since = complete ? -Infinity : Infinity, messages }: Read,
+  publishes: readonly Publish[],
+): Finding[] {
   const seen = new Set(messages.map(({ id }) => id));
   return publishes
-    .filter(({ id, outcome }) => outcome === 'acked' && !seen.has(id))
+    .filter(({ id, outcome, sentAt }) => outcome === 'acked' && sentAt > since && !seen.has(id))
     .map(({ id, address }) => ({
       fault: 'lost-write',
       what: `${reader}: ${id}, acknowledged at ${address === undefined ? 'an offset not told' : `${address.segment}:${address.offset}`}`,

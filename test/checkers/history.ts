@@ -30,12 +30,18 @@ export type Read = {
   readonly reader: string;
   /** Began at the beginning of everything after all publishes had ended, and read on to the end. */
   readonly complete: boolean;
+  /** Of a reader that began later: it has all that was sent after this event, and read on to the end. */
+  readonly since?: number;
   readonly messages: readonly Seen[];
   /** Of all segments, as they were told to a complete reader. */
   readonly tails?: ReadonlyMap<string, number>;
 };
 
-export type History = { readonly publishes: readonly Publish[]; readonly reads: readonly Read[] };
+/** A segment's range of partitions, and those whose ranges it continues. */
+export type Descent = { readonly segment: string; readonly lo: number; readonly hi: number; readonly predecessors: readonly string[] };
+
+/** `segments`: all that the topic ever had, in order of ids, where who continues whom is looked at. */
+export type History = { readonly publishes: readonly Publish[]; readonly reads: readonly Read[]; readonly segments?: readonly Descent[] };
 
 /** In the sense of Jepsen's Kafka workload where the names are the same. */
 export type FaultName =
@@ -57,6 +63,8 @@ export type FaultName =
   | 'key-order'
   /** Read behind a later message of its producer's line. */
   | 'line-order'
+  /** Read behind a message of a segment that continues its own. */
+  | 'lineage-order'
   /** Another key or value than was sent. */
   | 'changed'
   /** Never published. */

@@ -4,7 +4,7 @@ import type { Publish, Read } from '../checkers/history.ts';
 import type { SeededRandom } from '../simulation/seeded-random.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { writeAsProducer } from './producer.ts';
-import { followTopic, listSegments, type ReaderOptions, type SegmentInfo } from './reader.ts';
+import { followTopic, listSegments, type ReaderOptions, type SegmentInfo, type Start } from './reader.ts';
 import { streamTopic } from './stream-reader.ts';
 import { type Met, writePlainly, writeWithIdempotencyKeys, type WriterOptions } from './writer.ts';
 
@@ -27,6 +27,11 @@ export type Crew = {
   readonly ledger: Ledger;
   /** Resolves once so many messages were acknowledged since the crew began; rejects when a writer fails. */
   acked(count: number): Promise<void>;
+  /**
+   * Another reader, from this cursor on, such as `latest`. It is to have all that was sent after the event `since`; default: after
+   * its first answer.
+   */
+  follow(name: string, cursor: string, since?: number): void;
   /** How often any of them met this: see Met. */
   met(what: string): number;
   /** All that its writers met but acknowledgements; empty while each attempt ended with one. */
@@ -60,33 +65,39 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   const add = (name: string, keys: WriterOptions['keys'], write: (own: WriterOptions) => Promise<void>): void => {
     writers.push(write({ ...common, name, keys, random: options.random.fork(name) }));
   };
-  for (const { segment, keys } of segments.map((info) => ({ ...info, keys: keysOf(info) }))) {
+  for (const range of segments) {
+    const keys = keysOf(range);
     for (let i = 0; i < options.producers; i += 1) {
       // Every other one has a single request in flight: its keys' order is then that of its own acknowledgements as well.
-      add(`producer-${segment}-${i}`, keys, (own) => writeAsProducer(own, { segment, window: i % 2 === 0 ? 3 : 1 }));
+      add(`producer-${range.segment}-${i}`, keys, (own) => writeAsProducer(own, { range, window: i % 2 === 0 ? 3 : 1 }));
     }
   }
   const everywhere = segments.flatMap(keysOf) as [string, ...string[]];
   for (let i = 0; i < options.keyed; i += 1) add(`keyed-${i}`, everywhere, writeWithIdempotencyKeys);
   for (let i = 0; i < options.plain; i += 1) add(`plain-${i}`, everywhere, writePlainly);
 
-  const seenBy = new Map<string, Set<string>>();
-  const follow = (name: string, read: typeof followTopic): Promise<Read> => {
+  const readers: Promise<Read>[] = [];
+  const following: Following[] = [];
+  const follow = (name: string, read: typeof followTopic, from?: Start): void => {
     const seen = new Set<string>();
-    seenBy.set(name, seen);
-    return read({ ...options, agent, name, onSeen: ({ id }) => void seen.add(id) }, stopReading.signal);
+    const own: Following = { name, seen, since: from === undefined ? -Infinity : Infinity };
+    following.push(own);
+    const noted = from === undefined ? {} : { from: { ...from, since: () => (own.since = from.since()) } };
+    const reading = read({ ...options, ...noted, agent, name, onSeen: ({ id }) => void seen.add(id) }, stopReading.signal);
+    readers.push(reading);
+    reading.catch(fail);
   };
-  const readers = [
-    ...Array.from({ length: followers }, (_, i) => follow(`follower-${i}`, followTopic)),
-    ...Array.from({ length: streams }, (_, i) => follow(`stream-${i}`, streamTopic)),
-  ];
-  const written = Promise.all(writers);
-  const failed = Promise.all([...readers, written]);
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   // Whoever waits for the crew sees the failure; until somebody does, it must not end the process.
   failed.catch(() => [stop, stopReading].forEach((end) => end.abort()));
+  for (let i = 0; i < followers; i += 1) follow(`follower-${i}`, followTopic);
+  for (let i = 0; i < streams; i += 1) follow(`stream-${i}`, streamTopic);
+  const written = Promise.all(writers);
+  written.catch(fail);
   return {
     ledger,
     acked: (count) => ackedOf(ledger, count, failed),
+    follow: (name, cursor, since) => follow(name, followTopic, { cursor, since: () => since ?? ledger.events() }),
     met: (what) => met.get(what) ?? 0,
     failures: () => [...met.keys()].filter((what) => what !== 'acked'),
     longestMs: () => longestMs,
@@ -97,13 +108,13 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
     stop.abort();
     try {
       await Promise.race([written, failed]);
-      await caughtUp(ledger, seenBy, failed);
+      await caughtUp(ledger, following, failed);
     } finally {
       stopReading.abort();
     }
-    await failed;
+    const reads = await Promise.all(readers);
     agent.destroy();
-    return { publishes: ledger.publishes(), reads: await Promise.all(readers), met };
+    return { publishes: ledger.publishes(), reads, met };
   }
 }
 
@@ -117,19 +128,26 @@ function keysOf({ lo, hi }: Pick<SegmentInfo, 'lo' | 'hi'>): [string, ...string[
   return keys as [string, ...string[]];
 }
 
-/** Resolves once each reader has seen all that was acknowledged. */
-async function caughtUp(ledger: Ledger, seenBy: ReadonlyMap<string, ReadonlySet<string>>, failed: Promise<unknown>): Promise<void> {
+/** A reader, what it has seen, and after which event it is to have everything. */
+type Following = { readonly name: string; readonly seen: ReadonlySet<string>; since: number };
+
+/** Resolves once each reader has seen all that was acknowledged, or what it began early enough for. */
+async function caughtUp(ledger: Ledger, following: readonly Following[], failed: Promise<never>): Promise<void> {
   const acked = ledger.publishes().filter(({ outcome }) => outcome === 'acked');
   const endMs = performance.now() + BEHIND_MS_MAX;
-  for (const [reader, seen] of seenBy) {
-    for (let missing = acked; missing.length > 0; missing = missing.filter(({ id }) => !seen.has(id))) {
-      if (performance.now() > endMs) throw new Error(`${reader} lacks ${missing.length} messages, such as ${JSON.stringify(missing[0])}`);
+  for (const { name, seen, since } of following) {
+    for (
+      let missing = acked.filter(({ sentAt }) => sentAt > since);
+      missing.length > 0;
+      missing = missing.filter(({ id }) => !seen.has(id))
+    ) {
+      if (performance.now() > endMs) throw new Error(`${name} lacks ${missing.length} messages, such as ${JSON.stringify(missing[0])}`);
       await Promise.race([new Promise((resolve) => void setTimeout(resolve, POLL_MS)), failed]);
     }
   }
 }
 
-async function ackedOf(ledger: Ledger, count: number, failed: Promise<unknown>): Promise<void> {
+async function ackedOf(ledger: Ledger, count: number, failed: Promise<never>): Promise<void> {
   const wanted = ledger.count('acked') + count;
   while (ledger.count('acked') < wanted) {
     await Promise.race([new Promise((resolve) => void setTimeout(resolve, POLL_MS)), failed]);

@@ -16,6 +16,8 @@ export type Ledger = {
   /** All that was sent; what has no outcome yet is unknown. */
   publishes(): Publish[];
   count(outcome: Outcome): number;
+  /** The number of the latest event. */
+  events(): number;
 };
 
 type Record = { -readonly [name in keyof Publish]: Publish[name] };
@@ -57,6 +59,7 @@ export function createLedger(): Ledger {
     refused: (message) => void end(message, 'refused'),
     publishes: () => [...records.values()],
     count: (outcome) => counts[outcome],
+    events: () => events,
   };
 }
 

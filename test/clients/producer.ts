@@ -1,68 +1,102 @@
 import { partitionOf } from '../../src/model/partition.ts';
 import type { Message } from './ledger.ts';
 import type { Successor } from './verdict.ts';
-import { createWriter, type Writer, type WriterOptions } from './writer.ts';
+import { createWriter, type WriterOptions } from './writer.ts';
 
-type Line = { readonly segment: string; readonly window: number };
-/** What a sealed segment lacks, in order, and who goes on. */
-type Left = { readonly requests: readonly (readonly Message[])[]; readonly successors: readonly Successor[] };
+/** What a producer has to send to one segment, in order. It ends with the segment. */
+type Line = {
+  readonly segment: string;
+  readonly waiting: (readonly Message[])[];
+  /** What its segment refused because it is sealed, by sequence. */
+  readonly refused: Map<number, readonly Message[]>;
+  next: number;
+  inFlight: number;
+  successors?: readonly Successor[];
+};
+
+export type ProducerOptions = {
+  /** Where its keys are when it begins. */
+  readonly range: Successor;
+  /** Requests under way. */
+  readonly window: number;
+};
 
 /**
- * A producer with `window` requests in flight on one segment, whose keys the options have. Each request is sent again under the
- * same sequence until it is acknowledged. Where the segment is sealed, what it lacks goes first on a new line in its successor.
+ * A producer of which each request is sent again under the same sequence until it is acknowledged. Where a segment is sealed, what
+ * it lacks goes first, each key to the segment that has it from then on: after a split the producer has a line in both parts; after
+ * a merge, one in place of two.
  */
-export async function writeAsProducer(options: WriterOptions, line: Line): Promise<void> {
+export async function writeAsProducer(options: WriterOptions, { range, window }: ProducerOptions): Promise<void> {
   const writer = createWriter(options);
-  let at = line;
-  for (let left: Left | undefined = { requests: [], successors: [] }; left !== undefined;) {
-    left = await writeLine({ options, writer }, at, left.requests);
-    if (left !== undefined) at = { ...at, segment: successorOf(left.successors, options.keys) };
-  }
-}
-
-/** Undefined once it was told to stop and all is acknowledged. */
-async function writeLine(
-  { options, writer }: { options: WriterOptions; writer: Writer },
-  { segment, window }: Line,
-  requests: readonly (readonly Message[])[],
-): Promise<Left | undefined> {
   const { name, ledger, stop } = options;
-  const moving = [...requests];
-  const refused = new Map<number, readonly Message[]>();
+  const lines = new Map<string, Line>();
+  const sent = new Set<Message>();
   const inFlight = new Set<Promise<void>>();
-  let successors: readonly Successor[] | undefined;
-  let next = 0;
+  let ranges = [range];
 
-  async function send(messages: readonly Message[], sequence: number): Promise<void> {
-    const headers = { 'kelp-segment': segment, 'kelp-producer-id': name, 'kelp-producer-epoch': '0' };
-    const sealed = await writer.untilAcked(messages, { ...headers, 'kelp-producer-sequence': String(sequence) });
-    if (sealed === undefined) return;
-    refused.set(sequence, messages);
-    successors = sealed;
+  /** A request for each segment that has some of the messages. */
+  function put(messages: readonly Message[]): void {
+    for (const [segment, part] of Map.groupBy(messages, ({ key }) => segmentOf(ranges, key))) {
+      const line: Line = lines.get(segment) ?? { segment, waiting: [], refused: new Map(), next: 0, inFlight: 0 };
+      lines.set(segment, line);
+      line.waiting.push(part);
+      begin(line);
+    }
   }
 
-  while (successors === undefined && (moving.length > 0 || !stop.aborted)) {
-    const moved = moving.shift();
-    const messages = moved ?? writer.make();
+  function begin(line: Line): void {
+    while (line.successors === undefined && line.waiting.length > 0) {
+      const tracked = send(line, line.waiting.shift() ?? []).finally(() => inFlight.delete(tracked));
+      inFlight.add(tracked);
+    }
+  }
+
+  async function send(line: Line, messages: readonly Message[]): Promise<void> {
+    const sequence = line.next;
     messages.forEach((message, i) => {
-      const place = { name: `${name} in ${segment}`, sequence: next + i };
-      if (moved === undefined) ledger.sent(message, place);
-      else ledger.moved(message, place);
+      const place = { name: `${name} in ${line.segment}`, sequence: sequence + i };
+      if (sent.has(message)) ledger.moved(message, place);
+      else ledger.sent(message, place);
+      sent.add(message);
     });
-    const tracked = send(messages, next).finally(() => inFlight.delete(tracked));
-    inFlight.add(tracked);
-    next += messages.length;
-    if (inFlight.size >= window) await Promise.race(inFlight);
+    line.next += messages.length;
+    line.inFlight += 1;
+    const headers = { 'kelp-segment': line.segment, 'kelp-producer-id': name, 'kelp-producer-epoch': '0' };
+    const successors = await writer.untilAcked(messages, { ...headers, 'kelp-producer-sequence': String(sequence) });
+    line.inFlight -= 1;
+    if (successors !== undefined) {
+      line.refused.set(sequence, messages);
+      line.successors = successors;
+    }
+    if (line.inFlight === 0 && line.successors !== undefined) follow(line, line.successors);
   }
-  await Promise.all(inFlight);
-  if (successors === undefined) return undefined;
-  const inOrder = [...refused].toSorted(([a], [b]) => a - b).map(([, messages]) => messages);
-  return { requests: [...inOrder, ...moving], successors };
+
+  /** All of the line's requests are answered. */
+  function follow(line: Line, successors: readonly Successor[]): void {
+    lines.delete(line.segment);
+    ranges = ranges.flatMap((old) => (old.segment === line.segment ? partsOf(old, successors) : [old]));
+    const refused = [...line.refused].toSorted(([a], [b]) => a - b).map(([, messages]) => messages);
+    for (const messages of [...refused, ...line.waiting]) put(messages);
+  }
+
+  const pending = (): number => [...lines.values()].reduce((sum, line) => sum + line.inFlight + line.waiting.length, 0);
+  while (!stop.aborted || pending() > 0) {
+    if (!stop.aborted && pending() < window) put(writer.make());
+    else await Promise.race(inFlight);
+  }
 }
 
-function successorOf(successors: readonly Successor[], keys: readonly string[]): string {
-  const partitions = keys.map((key) => partitionOf(new TextEncoder().encode(key)));
-  const found = successors.find(({ lo, hi }) => partitions.every((partition) => partition >= lo && partition <= hi));
-  if (found === undefined) throw new Error(`no successor has all of the producer's keys: ${JSON.stringify(successors)}`);
+function segmentOf(ranges: readonly Successor[], key: string): string {
+  const partition = partitionOf(new TextEncoder().encode(key));
+  const found = ranges.find(({ lo, hi }) => partition >= lo && partition <= hi);
+  if (found === undefined) throw new Error(`nobody has the partition of ${key}: ${JSON.stringify(ranges)}`);
   return found.segment;
+}
+
+/** Who continues which part of the range; a merged one is wider than that. */
+function partsOf(range: Successor, successors: readonly Successor[]): Successor[] {
+  return successors.flatMap(({ segment, lo, hi }) => {
+    const part = { segment, lo: Math.max(lo, range.lo), hi: Math.min(hi, range.hi) };
+    return part.lo <= part.hi ? [part] : [];
+  });
 }

@@ -15,7 +15,12 @@ export type ReaderOptions = {
   readonly answerMs?: number;
   /** Told of each message that somebody who follows gets. */
   readonly onSeen?: (message: Seen) => void;
+  /** Where it begins; default: at the beginning of everything. */
+  readonly from?: Start;
 };
+
+/** `cursor`: as in `latest`. `since`: tells the event of the history from which on it has everything; asked at its first answer. */
+export type Start = { readonly cursor: string; readonly since: () => number };
 /** Where this client asks next. `last` is what came of its request before, so that it can leave a broker that fails it. */
 export type ChooseUrl = (last: Reply | undefined, client: string) => string;
 
@@ -60,10 +65,12 @@ export async function readByCursor(options: ReaderOptions): Promise<Read> {
   }
 }
 
-/** Follows the topic from its beginning until it is told to stop; where no broker answers, it asks again from where it was. */
+/** Follows the topic until it is told to stop; where no broker answers, it asks again from where it was. */
 export async function followTopic(options: ReaderOptions, stop: AbortSignal): Promise<Read> {
+  const { name = 'follower', from } = options;
   const messages: Seen[] = [];
-  let cursor = 'earliest';
+  let cursor = from?.cursor ?? 'earliest';
+  let since: number | undefined;
   let reply: Reply | undefined;
   while (!stop.aborted) {
     reply = await ask(options, cursorPath(cursor, TAIL_WAIT_MS), reply);
@@ -72,12 +79,13 @@ export async function followTopic(options: ReaderOptions, stop: AbortSignal): Pr
       continue;
     }
     const page = TopicPage.parse(okBody(reply));
+    since ??= from?.since();
     const got = page.messages.map((message) => seen(message, message.segment));
     messages.push(...got);
     got.forEach((message) => options.onSeen?.(message));
     cursor = page.cursor;
   }
-  return { reader: options.name ?? 'follower', complete: false, messages };
+  return { reader: name, complete: false, ...(since === undefined ? {} : { since }), messages };
 }
 
 function cursorPath(cursor: string, waitMs: number): string {

@@ -4,25 +4,23 @@ import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import { interceptTable } from '../simulation/intercept.ts';
 import { tiles } from './tiles.ts';
 
-/** A table, and each version of a topic that is ever written to it. */
-export type TopologyWatch = {
-  readonly table: MetadataTable;
+/** Each version of a topic that was written, as somebody saw it. */
+export type TopologyRecord = {
+  saw(topic: Topic): void;
+  /** In order of their numbers. */
   versions(id: Topic['id']): readonly Topic[];
-  /** What is wrong with any version of any topic. */
+  /** What is wrong with any version of any topic; also that one is missing, or was written twice. */
   problems(): string[];
 };
 
-export function watchTopology(table: MetadataTable): TopologyWatch {
+export function recordTopology(): TopologyRecord {
   const topics = new Map<Topic['id'], Topic[]>();
-  const watched = interceptTable(table, async (call, make) => {
-    const answer = await make();
-    if (call.op !== 'put' || call.name !== 'put topic' || !(answer as { readonly applied: boolean }).applied) return answer;
-    const topic = decodeTopic(call.item);
-    topics.set(topic.id, [...(topics.get(topic.id) ?? []), topic]);
-    return answer;
-  });
   return {
-    table: watched,
+    saw: (topic) =>
+      void topics.set(
+        topic.id,
+        [...(topics.get(topic.id) ?? []), topic].toSorted((a, b) => a.version - b.version),
+      ),
     versions: (id) => topics.get(id) ?? [],
     problems: () =>
       [...topics.values()].flatMap((versions) => [
@@ -32,6 +30,19 @@ export function watchTopology(table: MetadataTable): TopologyWatch {
         ),
       ]),
   };
+}
+
+/** A table, and what is ever written to it of topics. */
+export type TopologyWatch = Omit<TopologyRecord, 'saw'> & { readonly table: MetadataTable };
+
+export function watchTopology(table: MetadataTable): TopologyWatch {
+  const { saw, ...record } = recordTopology();
+  const watched = interceptTable(table, async (call, make) => {
+    const answer = await make();
+    if (call.op === 'put' && call.name === 'put topic' && (answer as { readonly applied: boolean }).applied) saw(decodeTopic(call.item));
+    return answer;
+  });
+  return { ...record, table: watched };
 }
 
 /** Invariant 4, and what is pending keeps it: each change replaces a whole range of open segments, which no other one touches. */
