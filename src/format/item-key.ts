@@ -3,12 +3,17 @@ import type { Key } from '../ports/metadata-table.ts';
 
 // The one file that makes table keys. Offsets have 16 digits, so that text order is number order.
 const OFFSET_DIGITS = 16;
+const LOAD_MEMORY = 'load#';
 
 export const nameKey = (tenant: string, name: string): Key => ({ pk: namesPartition(tenant), sk: name });
 export const namesPartition = (tenant: string): string => `n#${tenant}`;
 export const topicKey = (topic: TopicId): Key => ({ pk: `t#${topic}`, sk: 'topic' });
 /** The topic's splits and merges. Apart from the topic's item, which every change reads and writes whole. */
 export const scalingKey = (topic: TopicId): Key => ({ pk: `t#${topic}`, sk: 'scaling' });
+/** What is known of the topic's loads, in ten items at most, so that their order is that of `n`. */
+export const loadMemoryKey = (topic: TopicId, n: number): Key => ({ pk: `t#${topic}`, sk: `${LOAD_MEMORY}${n}` });
+/** `n`, of its sort key. */
+export const loadMemoryNumber = (sk: string): number => Number(sk.slice(LOAD_MEMORY.length));
 export const segmentsPartition = (topic: TopicId): string => `s#${topic}`;
 export const segmentKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: segmentsPartition(topic), sk: segment });
 export const headKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: `h#${topic}#${segment}`, sk: 'head' });

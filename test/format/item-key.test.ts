@@ -29,4 +29,6 @@ test('no two kinds of item share a key', () => {
   ];
   expect(new Set(all.map(({ pk }) => pk.slice(0, 2))).size).toBe(all.length);
   expect(keys.scalingKey(topic)).toEqual({ ...keys.topicKey(topic), sk: 'scaling' });
+  expect(keys.loadMemoryKey(topic, 7)).toEqual({ ...keys.topicKey(topic), sk: 'load#7' });
+  expect(keys.loadMemoryNumber('load#7')).toBe(7);
 });
