@@ -45,3 +45,40 @@ export const FLOOD_AHEAD_MS_MAX = 1_800_000;
 export const FLOOD_KEEP_MS = 3_600_000;
 /** Splits and merges that a topic remembers: an item of 20 KB, which is written whole with each of them. */
 export const SCALE_EVENTS_MAX = 100;
+
+/** How often a process that leads looks at a topic that is used; a flood is over its target for no longer than two looks. */
+export const REBALANCE_MS = 5_000;
+/** The same where a function is called for it: no schedule is finer. */
+export const REBALANCE_CALL_MS = 60_000;
+/** How rarely a topic is looked at in which nothing happens: a nudge, or a broker's heartbeat, brings it back at once. */
+export const QUIET_LOOK_MS_MAX = 60_000;
+/** How often the names of all topics are read. */
+export const TOPICS_READ_MS = 60_000;
+/** Looks of one leader a second, by itself: ten thousand idle topics cost a table no more than that. */
+export const LOOKS_PER_SECOND_MAX = 50;
+/** Topics that are looked at side by side, and heads that each of these reads side by side: half of the connections, since others publish. */
+export const LOOKS_PARALLEL_MAX = 4;
+export const SAMPLES_PARALLEL_MAX = 8;
+/** A head that was read so lately says nothing new: what came since is too little to be a rate. */
+export const SAMPLE_MS_MIN = 1_000;
+/** One look at one topic, with its changes. */
+export const LOOK_MS_MAX = 60_000;
+
+/** Segments that a broker names as having too much to do: the worst of them, in its item and in what it tells the leader. */
+export const PRESSED_SEGMENTS_MAX = 16;
+/** So long a segment that had too much to do is named for it; whole seconds, as it is counted in. */
+export const PRESSURE_WINDOW_MS = 10_000;
+/** How long a segment's load has to be many times over its target before the leader is told: shorter, one large request is a flood. */
+export const SEVERE_WINDOW_MS = 2_000;
+/** A queue that is shorter than that is how groups come together. */
+export const QUEUED_MS_MIN = 1_000;
+/** How often the leader is told of a topic's segments: its answer takes a second or two to show. */
+export const NUDGE_MS = 2_000;
+/** Segments whose commits are counted: more of them in ten seconds are too many for any of them to have much. */
+export const METERED_SEGMENTS_MAX = 4_096;
+/** How long the leader may take to say what it knows of a topic's loads: an answer does without them. */
+export const LOADS_ASK_MS_MAX = 500;
+/** One attempt to have all topics looked at: every open head may be read. */
+export const REBALANCE_ATTEMPT_MS_MAX = 20_000;
+/** Changes, hot keys and segments held back of one answer about all topics: 200 bytes each, of what a broker, or a function, may answer. */
+export const PLANS_LINES_MAX = 10_000;
