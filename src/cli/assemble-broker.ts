@@ -1,15 +1,13 @@
 import type { Hono } from 'hono';
 import { createHash } from 'node:crypto';
-import { createHttpPeers } from '../adapters/peers/http-peers.ts';
 import { createPeerSignatures } from '../adapters/peers/signature.ts';
 import { createPrometheusTelemetry } from '../adapters/prometheus/telemetry.ts';
 import { createAuthenticator } from '../adapters/system/authenticator.ts';
 import { createBackground, type SystemBackground } from '../adapters/system/background.ts';
 import { createCompression } from '../adapters/system/compression.ts';
 import { createLoadMeter } from '../adapters/system/load-meter.ts';
-import { createSystemRandom } from '../adapters/system/random.ts';
 import { rememberingStore } from '../adapters/wrap/remembering.ts';
-import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
+import { wrapStore } from '../adapters/wrap/stores.ts';
 import { createBroker as createServices } from '../broker/create-broker.ts';
 import { createApp } from '../http/app.ts';
 import type { ControlPlane } from '../control/create-control.ts';
@@ -20,6 +18,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Publisher } from '../publish/publisher.ts';
+import { assembleCommon } from './assemble-common.ts';
 import type { Configuration } from './configuration.ts';
 
 /** What differs between a process and a function. */
@@ -51,7 +50,6 @@ export type AssembledBroker = {
 /** Services and API over the given adapters: the same in every runtime. */
 export function assembleBroker(configuration: Configuration, parts: BrokerParts): AssembledBroker {
   const { clock, limits, runtime, write, self, backgroundMsMax = Infinity } = parts;
-  const random = createSystemRandom();
   const exporter = createPrometheusTelemetry({ clock, write });
   const { telemetry, meter } = createLoadMeter({ clock, telemetry: exporter });
   const background = createBackground({
@@ -59,19 +57,17 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
     telemetry,
   });
   const compression = createCompression({ codec: 'zstd' });
-  const wrapping = { clock, random, telemetry };
+  const common = assembleCommon(configuration, { table: parts.table, clock, telemetry });
   const secret = configuration.internalSecrets;
   const services = createServices({
-    ...wrapping,
-    table: wrapTable(parts.table, wrapping),
-    store: rememberingStore(wrapStore(parts.store, wrapping), { bytesMax: RECENT_OBJECTS_BYTES_MAX }),
+    ...common,
+    store: rememberingStore(wrapStore(parts.store, common), { bytesMax: RECENT_OBJECTS_BYTES_MAX }),
     compression,
     background,
     authenticator: createAuthenticator(configuration.secrets),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
     meter,
     ...(self === undefined ? {} : { self }),
-    ...(secret === undefined ? {} : { peers: createHttpPeers({ clock, secret }) }),
   });
   const leaving = new AbortController();
   const stopping = new AbortController();

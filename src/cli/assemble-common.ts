@@ -1,0 +1,24 @@
+import { createHttpPeers } from '../adapters/peers/http-peers.ts';
+import { createSystemRandom } from '../adapters/system/random.ts';
+import { wrapTable } from '../adapters/wrap/stores.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { Peers } from '../ports/peers.ts';
+import type { Random } from '../ports/random.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { CommonConfiguration } from './environment.ts';
+
+export type CommonParts = { readonly table: MetadataTable; readonly clock: Clock; readonly telemetry: Telemetry };
+
+export type Common = CommonParts & { readonly random: Random; readonly peers?: Peers };
+
+/** What whoever takes part in the control plane needs, in every runtime. */
+export function assembleCommon({ internalSecrets: secret }: CommonConfiguration, { table, clock, telemetry }: CommonParts): Common {
+  const random = createSystemRandom();
+  const wrapping = { clock, random, telemetry };
+  return {
+    ...wrapping,
+    table: wrapTable(table, wrapping),
+    ...(secret === undefined ? {} : { peers: createHttpPeers({ clock, secret }) }),
+  };
+}
