@@ -20,7 +20,10 @@ export type Assigner = {
    * before anybody was chosen. Errors `segment-not-found`, `topic-not-found`; `unavailable`/`no-brokers`.
    */
   assign(topic: { readonly id: TopicId; readonly name: string }, segment: SegmentId, signal: AbortSignal): Promise<readonly BrokerId[]>;
-  /** For children of a change: chosen, counted, not saved. `without`: not to be chosen. Error `unavailable`/`no-brokers`. */
+  /**
+   * For children of a change: chosen, counted, not saved. `without`: not to be chosen. None where no broker is registered at all,
+   * so that anybody commits. Error `unavailable`/`no-brokers`: there are some, and none of them may be chosen.
+   */
   choose(replicas: number, without: ReadonlySet<BrokerId>, signal: AbortSignal): Promise<readonly BrokerId[]>;
 };
 
@@ -44,7 +47,15 @@ export function createAssigner(deps: AssignerDeps): Assigner {
       const brokers = await choose(deps, settings.replicas, new Set(), signal);
       return save(deps, head, brokers, signal);
     },
-    choose: (replicas, without, signal) => choose(deps, replicas, without, signal),
+    async choose(replicas, without, signal) {
+      try {
+        return await choose(deps, replicas, without, signal);
+      } catch (error) {
+        const registered = isNoBrokers(error) ? await deps.directory.list({ fresh: false }, signal) : undefined;
+        if (registered?.length !== 0) throw error;
+        return [];
+      }
+    },
   };
 }
 
@@ -68,6 +79,8 @@ async function choose(
   deps.counts.add(chosen, 1);
   return chosen;
 }
+
+const isNoBrokers = (error: unknown): boolean => error instanceof KelpError && error.code === 'no-brokers';
 
 async function candidates(
   deps: AssignerDeps,

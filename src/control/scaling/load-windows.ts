@@ -1,7 +1,7 @@
 import type { Load } from '../../model/head.ts';
 import type { SegmentId } from '../../model/ids.ts';
 import { LOAD_BUCKETS } from '../../model/limits.ts';
-import { LOAD_WINDOWS_MS } from '../../model/scaling-limits.ts';
+import { LOAD_KNOWN_MS_MAX, LOAD_WINDOWS_MS } from '../../model/scaling-limits.ts';
 import type { Rates } from '../../model/scaling.ts';
 
 /** A head's counters, at a moment of the sampler's monotonic clock. */
@@ -17,7 +17,7 @@ type Average = { readonly weight: number; readonly rates: Rates; readonly bucket
 export type LoadWindows = {
   /** When it was made; where nobody has seen that, when it was seen first. */
   readonly bornMs: number;
-  /** Since when its counters are known. */
+  /** Since when its counters are looked at often enough. */
   readonly sinceMs: number;
   readonly sample: LoadSample;
   /** Between the last two samples, unsmoothed. */
@@ -53,8 +53,9 @@ export function startWindows(sample: LoadSample, bornMs?: number): LoadWindows {
 }
 
 /**
- * What came since the last sample is taken to have come evenly, however long that was: samples may be missing. A head that was
- * read before, or shows less than is known, is a late answer and says nothing.
+ * What came since the last sample is taken to have come evenly, however long that was: samples may be missing. After more than
+ * LOAD_KNOWN_MS_MAX that is a forecast and no observation: one begins anew. A head that was read before, or shows less than is
+ * known, is a late answer and says nothing.
  */
 export function addSample(windows: LoadWindows, sample: LoadSample): LoadWindows {
   const { atMs, load } = windows.sample;
@@ -63,7 +64,8 @@ export function addSample(windows: LoadWindows, sample: LoadSample): LoadWindows
   const rates = mapRates((measure) => (sample.load[measure] - load[measure]) / seconds);
   const buckets = sample.load.buckets.map((count, bucket) => (count - (load.buckets[bucket] ?? 0)) / seconds);
   const averages = windows.averages.map((average, window) => mix(average, { weight: 1, rates, buckets }, kept(window, seconds)));
-  return { ...windows, sample, latest: rates, averages };
+  const sinceMs = seconds * 1_000 > LOAD_KNOWN_MS_MAX ? sample.atMs : windows.sinceMs;
+  return { ...windows, sinceMs, sample, latest: rates, averages };
 }
 
 /** What holds at a moment after the last sample: silence fades by itself, whether anybody looks or not. */
