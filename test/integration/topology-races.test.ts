@@ -8,7 +8,7 @@ import { createMessenger } from '../../src/control/failover/tell-brokers.ts';
 import { topicKey } from '../../src/format/item-key.ts';
 import { encodeTopic } from '../../src/format/topic-item.ts';
 import { type BrokerId, segmentId, type SegmentId, type TopicId } from '../../src/model/ids.ts';
-import type { Topic, TopologyChange } from '../../src/model/topic.ts';
+import type { SegmentRange, Topic, TopologyChange } from '../../src/model/topic.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import { createHeads } from '../../src/state/heads.ts';
 import { inParallel } from '../../src/state/in-parallel.ts';
@@ -19,8 +19,11 @@ import { problemsOf, readLineage, unlisted } from '../control/failover/check-top
 import { createTestLeader } from '../control/failover/world.ts';
 import { brokerId, putBroker, someBroker } from '../control/some-broker.ts';
 import { freshTable } from '../stack.ts';
+import { lineageProblems } from '../topology/check-lineage.ts';
+import { tiles } from '../topology/tiles.ts';
+import { watchTopology } from '../topology/topology-watch.ts';
 
-// F8: leaders that move the same segments at once, on real tables. Each knows nothing of the others.
+// F8: leaders that move, split and merge the same segments at once, on real tables. Each knows nothing of the others.
 
 const TEST_MS = 120_000;
 const LEADERS = 2;
@@ -106,6 +109,40 @@ function changeOf(topic: Topic, parent: SegmentId): TopologyChange {
   return { id: `c${random.base36(16)}`, kind: 'failover', parents: [parent], children: [child] };
 }
 
+/** A split of the segment at any partition, or a merge with the next one. */
+function resizeOf({ open, nextSegment }: Topic, index: number): TopologyChange {
+  const [range, upper] = [open[index], open[index + 1]];
+  if (range === undefined) throw new Error('no such segment');
+  const id = `c${random.base36(16)}`;
+  const child = (lo: number, hi: number, n = 0): SegmentRange => ({ segment: segmentId(nextSegment + n), lo, hi, brokers: [] });
+  if (upper !== undefined && random.fraction() < 0.6) {
+    return { id, kind: 'merge', parents: [range.segment, upper.segment], children: [child(range.lo, upper.hi)] };
+  }
+  const at = range.lo + 1 + Math.floor(random.fraction() * (range.hi - range.lo));
+  return { id, kind: 'split', parents: [range.segment], children: [child(range.lo, at - 1), child(at, range.hi, 1)] };
+}
+
+/** Another change of each segment that is free, in an order of its own; a merge may find its second segment taken. */
+async function resizeAll(leader: MoveDeps, topic: Topic): Promise<TopologyChange[]> {
+  const won: TopologyChange[] = [];
+  let current = await readTopic(leader, topic.id, signal);
+  for (const { segment } of topic.open.toSorted(() => random.fraction() - 0.5)) {
+    for (let isOver = false; !isOver;) {
+      const wish = resizeOf(
+        current,
+        current.open.findIndex((range) => range.segment === segment),
+      );
+      const intended = await intend(leader, current, [wish], signal);
+      const before = current;
+      current = intended ?? (await readTopic(leader, topic.id, signal));
+      if (intended !== undefined) won.push(wish);
+      // Undefined, and nothing new is written: one of its segments is taken.
+      isOver = intended !== undefined || current.version === before.version;
+    }
+  }
+  return won;
+}
+
 describe.each([
   { kind: 'dynoxide' as const, topics: 4, segments: 8, rounds: 8, intents: 2_000 },
   { kind: 'ministack' as const, topics: 2, segments: 4, rounds: 4, intents: 208 },
@@ -151,6 +188,36 @@ describe.each([
       const [first] = arena.topics as [Topic];
       await Promise.all(arena.leaders.map((leader) => carryOn(leader, first.id, signal)));
       await expectWhole(arena, [first]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    `want to split and merge ${intents} segments, a merge with a second parent that the other one splits among them: nothing is in two changes`,
+    async () => {
+      const arena = await arenaOn(kind, 1, INTENTS);
+      const watch = watchTopology(arena.table);
+      const leaders = arena.leaders.map((leader) => ({ ...leader, table: watch.table }));
+      const topics = [...arena.topics, ...(await putTopics(arena, intents / INTENTS))];
+      const won = await inParallel(topics, TOPICS_PARALLEL, (topic) => Promise.all(leaders.map((leader) => resizeAll(leader, topic))));
+      for (const [n, { id, version }] of topics.entries()) {
+        const topic = await readTopic(arena.leaders[0] as MoveDeps, id, signal);
+        const ids = (changes: readonly TopologyChange[] = []): string[] => changes.map((change) => change.id).toSorted();
+        expect([ids(topic.changes), topic.version - version]).toEqual([ids(won[n]?.flat()), topic.changes.length]);
+        const children = topic.changes.flatMap((change) => change.children.map((child) => child.segment));
+        expect(children).toEqual(children.map((_, child) => segmentId(INTENTS + child)));
+      }
+      // Both came first now and then, with either kind.
+      for (const leader of [0, 1]) {
+        const kinds = new Set(won.flatMap((both) => both[leader]?.map((change) => change.kind) ?? []));
+        expect(kinds).toEqual(new Set(['split', 'merge']));
+      }
+      const [first] = arena.topics as [Topic];
+      await Promise.all(leaders.map((leader) => carryOn(leader, first.id, signal)));
+      const { topic, heads } = await readLineage(arena.table, first.id);
+      expect([topic.changes, tiles(topic.open)]).toEqual([[], true]);
+      expect(lineageProblems([...heads.values()].map((head) => ({ head })))).toEqual([]);
+      expect(watch.problems()).toEqual([]);
     },
     TEST_MS,
   );

@@ -8,7 +8,7 @@ import { covers } from './topology-watch.ts';
 export type Handed = { readonly segment: SegmentId; readonly offset: number; readonly key: string; readonly value: string };
 
 /** What is wrong with the heads of a topic in which nothing is under way any more. */
-export function lineageProblems(log: readonly SegmentLog[]): string[] {
+export function lineageProblems(log: readonly Pick<SegmentLog, 'head'>[]): string[] {
   const heads = new Map(log.map(({ head }) => [head.segment, head]));
   const problems: string[] = [];
   const say = (isWrong: boolean, what: string): void => void (isWrong && problems.push(what));
