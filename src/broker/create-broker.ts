@@ -20,6 +20,7 @@ import { createPublishOperations } from '../publish/peer-operations.ts';
 import { createPublisher } from '../publish/publish.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { createHeads, type Heads } from '../state/heads.ts';
+import { createPressureMeter } from '../state/pressure-meter.ts';
 import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';
 import { type BrokerRoutes, createRoutes } from './create-routes.ts';
@@ -62,7 +63,8 @@ export type Broker = {
 export function createBroker(ports: BrokerPorts): Broker {
   const heads = createHeads(ports.table);
   const commitIds = createCommitIds(ports);
-  const deps = { ...ports, heads, commitIds };
+  const pressure = createPressureMeter({ ...ports, onPressed: () => undefined });
+  const deps = { ...ports, heads, commitIds, pressure };
   const control = createControl(deps);
   const routes = routesOf({ ...deps, control });
   const topics = createTopics(deps);

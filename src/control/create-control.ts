@@ -5,6 +5,7 @@ import type { LoadMeter } from '../ports/load-meter.ts';
 import type { PeerOperation, Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { inParallel } from '../state/in-parallel.ts';
+import type { PressureMeter } from '../state/pressure-meter.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { createAskLeader, type OwnService } from './ask-leader.ts';
 import { addressRanges, answerAssignment } from './assignment/answer-assignment.ts';
@@ -22,6 +23,7 @@ import { newChangeId } from '../topology/change-id.ts';
 export type ControlDeps = TopologyDeps & {
   readonly telemetry: Telemetry;
   readonly meter: LoadMeter;
+  readonly pressure: Pick<PressureMeter, 'sample'>;
   /** Undefined: there is no way to ask other brokers. */
   readonly peers?: Peers;
   /** Where this broker is reached; undefined: it is not, so it registers nowhere and never leads. */

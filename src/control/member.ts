@@ -3,6 +3,7 @@ import { BROKER_PROBE_MS_MAX, FUNCTION_LEASE_MS } from '../model/limits.ts';
 import type { LoadMeter } from '../ports/load-meter.ts';
 import type { Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import type { PressureMeter } from '../state/pressure-meter.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { askPeer } from './ask-peer.ts';
 import { createAssigner } from './assignment/assign.ts';
@@ -41,6 +42,7 @@ export type MemberDeps = TopologyDeps & {
   readonly telemetry: Telemetry;
   readonly peers?: Peers;
   readonly meter: LoadMeter;
+  readonly pressure: Pick<PressureMeter, 'sample'>;
   readonly self: MemberAddress;
   readonly directory: BrokerDirectory;
   readonly finder: LeaderFinder;

@@ -1,8 +1,9 @@
 import type { BrokerLoad, BrokerRecord } from '../model/broker.ts';
-import type { BrokerId } from '../model/ids.ts';
+import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
+import type { SegmentPressure } from '../model/segment-pressure.ts';
 import { TENANT_DEFAULT } from '../model/topic.ts';
-import type { Item } from '../ports/metadata-table.ts';
-import { asItem, checkVersion, integerField, stringField, wordField } from './item-fields.ts';
+import type { Item, Value } from '../ports/metadata-table.ts';
+import { asItem, checkVersion, integerField, listField, stringField, wordField } from './item-fields.ts';
 
 const BROKER_VERSION = 1;
 const KINDS = ['process', 'fleet'] as const;
@@ -19,6 +20,7 @@ export function encodeBroker(broker: BrokerRecord): Item {
     version: broker.version,
     ...(broker.drainPerSecond === undefined ? {} : { drain: broker.drainPerSecond }),
     load: encodeLoad(broker.load),
+    pressure: encodePressure(broker.pressure),
     started: broker.startedMs,
     heartbeat: broker.heartbeatMs,
   };
@@ -36,6 +38,7 @@ export function decodeBroker(item: Item): BrokerRecord {
     version: integerField(item, 'version'),
     ...(item['drain'] === undefined ? {} : { drainPerSecond: integerField(item, 'drain') }),
     load: decodeLoad(asItem(item['load'], 'load')),
+    pressure: item['pressure'] === undefined ? [] : listField(item, 'pressure').map(decodePressure),
     startedMs: integerField(item, 'started'),
     heartbeatMs: integerField(item, 'heartbeat'),
   };
@@ -62,5 +65,24 @@ function decodeLoad(item: Item): BrokerLoad {
     eventLoopDelayMs: integerField(item, 'delay'),
     busyPercent: integerField(item, 'busy'),
     memoryBytes: integerField(item, 'memory'),
+  };
+}
+
+export function encodePressure(pressure: readonly SegmentPressure[]): Value {
+  return pressure.map(({ topic, segment, throttledPerSecond, queuedMs }) => ({
+    topic,
+    segment,
+    throttled: throttledPerSecond,
+    queued: queuedMs,
+  }));
+}
+
+function decodePressure(value: Value): SegmentPressure {
+  const item = asItem(value, 'pressure');
+  return {
+    topic: stringField(item, 'topic') as TopicId,
+    segment: stringField(item, 'segment') as SegmentId,
+    throttledPerSecond: integerField(item, 'throttled'),
+    queuedMs: integerField(item, 'queued'),
   };
 }

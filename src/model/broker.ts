@@ -1,4 +1,5 @@
 import type { BrokerId, SegmentId } from './ids.ts';
+import type { SegmentPressure } from './segment-pressure.ts';
 import type { SegmentRange } from './topic.ts';
 
 /** `process`: one that heartbeats. `fleet`: all instances of a function behind one URL, which don't. */
@@ -45,6 +46,8 @@ export type BrokerRecord = {
   /** Segments are moved away, as many a second; undefined: it is not being drained. */
   readonly drainPerSecond?: number;
   readonly load: BrokerLoad;
+  /** The segments that had the most too much to do lately, the worst first; a fleet doesn't know of any. */
+  readonly pressure: readonly SegmentPressure[];
   /** Wall clock of the broker, when it began and when it wrote last: for people. */
   readonly startedMs: number;
   readonly heartbeatMs: number;

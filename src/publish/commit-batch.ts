@@ -107,6 +107,7 @@ async function write(
   } catch (error) {
     // Of an error that is none of the port's, nobody knows what it means.
     if (!(error instanceof KelpError) || error.kind === 'indefinite') attempts.inFlight = true;
+    if (isThrottled(error)) deps.pressure.throttled(request.topic, request.segment);
     throw error;
   }
 }
@@ -183,11 +184,16 @@ function isRetryable(error: unknown): boolean {
   return error instanceof KelpError && ['throttled', 'conflict', 'unavailable', 'indefinite'].includes(error.kind);
 }
 
+/** Refused for the rate of the head's writes: the table takes no more of them, or others are under way. */
+function isThrottled(error: unknown): boolean {
+  return error instanceof KelpError && (error.kind === 'throttled' || error.kind === 'conflict');
+}
+
 /** `cause`: the last failure that was not the signal's own end; without one, only the caller's time is over. */
 function endOfBudget(inFlight: boolean, signal: AbortSignal, cause?: unknown): KelpError {
   if (inFlight) return new KelpError('indefinite', 'indefinite', 'the commit was not answered in time; it may have landed', { cause });
   if (cause === undefined && signal.reason instanceof KelpError) return signal.reason;
-  if (cause instanceof KelpError && (cause.kind === 'throttled' || cause.kind === 'conflict')) {
+  if (isThrottled(cause)) {
     const extra = { reason: 'segment' };
     return new KelpError('throttled', 'throttled', 'the segment takes no more commits now', { cause, retryAfterMs: 1_000, extra });
   }

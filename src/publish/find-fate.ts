@@ -8,6 +8,7 @@ import { type Fate, fateFromHead, fateFromPage, type SentCommit } from '../proto
 import type { CommitIds } from '../protocol/commit-id.ts';
 import type { Heads } from '../state/heads.ts';
 import { readPageAt } from '../state/pages.ts';
+import type { PressureNotes } from '../state/pressure-meter.ts';
 
 /** What committing works with. Reads of `table` are retried by whoever made it; writes never are. */
 export type CommitDeps = {
@@ -18,6 +19,7 @@ export type CommitDeps = {
   readonly random: Random;
   readonly telemetry: Telemetry;
   readonly background: Background;
+  readonly pressure: PressureNotes;
 };
 
 /** What became of a commit id, starting from a strong read of the head (a refusal's old item is one). */

@@ -12,6 +12,7 @@ import {
   GROUP_SLOT_MS_MAX,
   GROUPS_IN_FLIGHT_MAX,
 } from '../model/limits.ts';
+import type { Topic } from '../model/topic.ts';
 import { gather, linesOf, type Queued } from './gather.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import { createSpiller } from './spill.ts';
@@ -46,14 +47,14 @@ type Waiting = Queued & {
 /** A group that has begun. `callers`: those that still wait for it. */
 type Group = { callers: number; readonly members: readonly Waiting[]; readonly abandoned: AbortController };
 
-/** One topic's queue on this instance. `slots`: groups that keep others back. `wakeUp`: ends the linger. */
+/** One topic's queue on this instance. `topic`: as the last caller knows it. `slots`: groups that keep others back. `wakeUp`: ends the linger. */
 type Lane = {
   readonly deps: StoreDeps;
-  readonly topic: TopicId;
   readonly close: () => void;
   readonly busyLines: Set<string>;
   readonly running: Set<Group>;
   readonly undecided: Undecided;
+  topic: Topic;
   queue: Waiting[];
   queuedBytes: number;
   slots: number;
@@ -65,9 +66,10 @@ export function createGroupCommit(groupDeps: GroupDeps): OwnGroups {
   const lanes = new Map<TopicId, Lane>();
   return {
     submit(submission, signal) {
-      const topic = submission.topic.id;
-      const lane = lanes.get(topic) ?? openLane(deps, topic, () => lanes.delete(topic));
-      lanes.set(topic, lane);
+      const { topic } = submission;
+      const lane = lanes.get(topic.id) ?? openLane(deps, topic, () => lanes.delete(topic.id));
+      lane.topic = topic;
+      lanes.set(topic.id, lane);
       return enqueue(lane, submission, signal);
     },
     async flush(topic, segments, signal) {
@@ -78,7 +80,7 @@ export function createGroupCommit(groupDeps: GroupDeps): OwnGroups {
   };
 }
 
-function openLane(deps: StoreDeps, topic: TopicId, close: () => void): Lane {
+function openLane(deps: StoreDeps, topic: Topic, close: () => void): Lane {
   const own = { busyLines: new Set<string>(), running: new Set<Group>(), undecided: createUndecided() };
   return { deps, topic, close, ...own, queue: [], queuedBytes: 0, slots: 0, wakeUp: undefined };
 }
@@ -229,7 +231,11 @@ async function run(lane: Lane, members: readonly Waiting[]): Promise<void> {
     // Its own parts are decided: what else is in the group is not worth waiting for.
     if (owner !== undefined && owner.outcomes.size === owner.submission.parts.length) end(lane, owner);
   };
-  await storeGroup(deps, { topic, parts: [...owners.keys()] }, { uploaded: slot.freeSoon, settle }, signal);
+  const queuedMs = (part: Part): number => {
+    const owner = owners.get(part);
+    return owner === undefined ? 0 : waitedMs(lane, owner);
+  };
+  await storeGroup(deps, { topic, parts: [...owners.keys()] }, { queuedMs, uploaded: slot.freeSoon, settle }, signal);
   lane.running.delete(group);
   slot.free();
   pump(lane);

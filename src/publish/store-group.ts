@@ -2,6 +2,7 @@ import { batchObjectHeaderBytes } from '../format/batch-object.ts';
 import { KelpError } from '../model/errors.ts';
 import type { ObjectRef } from '../model/head.ts';
 import type { TopicId } from '../model/ids.ts';
+import type { Topic } from '../model/topic.ts';
 import { commitBatch } from './commit-batch.ts';
 import type { CommitOutcome, CommitRequest } from './commit-outcome.ts';
 import type { CommitDeps } from './find-fate.ts';
@@ -12,6 +13,8 @@ import { type WriteDeps, writeObject } from './write-object.ts';
 export type StoreDeps = CommitDeps & WriteDeps & { readonly spiller: { offer(topic: TopicId, segment: Part['segment']): void } };
 
 export type Progress = {
+  /** How long ago the part was queued. */
+  readonly queuedMs: (part: Part) => number;
   /** The object is stored; what takes time from now on are commits. */
   readonly uploaded: () => void;
   /** Called once for each part, as soon as its outcome is known. */
@@ -21,10 +24,12 @@ export type Progress = {
 /** PUT, then commit: one object for the group, one commit for each of its segments. Never rejects. */
 export async function storeGroup(
   deps: StoreDeps,
-  { topic, parts }: { readonly topic: TopicId; readonly parts: readonly Part[] },
+  group: { readonly topic: Topic; readonly parts: readonly Part[] },
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
+  const { parts } = group;
+  const topic = group.topic.id;
   const segments = [...new Set(parts.map((part) => part.segment))];
   const layout = layOut(parts, batchObjectHeaderBytes(segments.length));
   const floors = segments.map((segment) => deps.heads.known(topic, segment)?.floor ?? '');
@@ -39,11 +44,27 @@ export async function storeGroup(
   }
   progress.uploaded();
   const commit = async (segment: SegmentLayout): Promise<void> => {
+    // Parts are in order of their age.
+    const [oldest] = segment.parts;
+    if (oldest !== undefined) deps.pressure.queued(topic, segment.segment, progress.queuedMs(oldest.part));
     const outcome = await commitSegment(deps, { topic, object, segment }, signal);
+    noteStored(deps, group.topic, segment, outcome);
     for (const [index, { part }] of segment.parts.entries()) progress.settle(part, partOutcome(outcome, index));
     deps.spiller.offer(topic, segment.segment);
   };
   await Promise.all(layout.segments.map(commit));
+}
+
+/** What another handler of a request has stored was its commit. */
+function noteStored({ pressure }: StoreDeps, topic: Topic, { segment, parts }: SegmentLayout, outcome: CommitOutcome): void {
+  const members = outcome.outcome === 'done' ? outcome.members : [];
+  let [messages, bytes] = [0, 0];
+  for (const [index, member] of members.entries()) {
+    if (member.outcome !== 'stored' || member.again) continue;
+    messages += parts[index]?.part.count ?? 0;
+    bytes += parts[index]?.part.bytes ?? 0;
+  }
+  if (messages > 0) pressure.committed(topic, segment, { messages, bytes });
 }
 
 async function commitSegment(

@@ -96,6 +96,7 @@ export function createControlWorld(seed: number | string = 1): ControlWorld {
         log: (_, message) => void logs.push(message),
       },
       meter: { sample: () => ({ ...IDLE, ...load }) },
+      pressure: { sample: () => [] },
       ...(alone ? {} : { peers }),
       ...(nameless ? {} : { self: { id: brokerId(id), url: `http://${id}:80`, kind, zone } }),
     };

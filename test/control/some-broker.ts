@@ -19,6 +19,7 @@ export function someBroker(id: string, rest: Partial<BrokerRecord> = {}): Broker
     instance: `i-${id}`,
     version: 1,
     load: IDLE,
+    pressure: [],
     startedMs: 1,
     heartbeatMs: 2,
     ...rest,

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decodeBroker, encodeBroker } from '../../src/format/broker-item.ts';
 import { decodeDeletion, encodeDeletion } from '../../src/format/deletion-item.ts';
 import { decodeIdempotency, encodeIdempotency } from '../../src/format/idempotency-item.ts';
 import { decodeLease, encodeLease } from '../../src/format/lease-item.ts';
 import { decodeName, encodeName } from '../../src/format/name-item.ts';
 import { decodeScaleHistory, encodeScaleHistory, type ScaleHistory } from '../../src/format/scale-history-item.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment-item.ts';
+import type { BrokerRecord } from '../../src/model/broker.ts';
 import type { BrokerId, TopicId } from '../../src/model/ids.ts';
 import type { ScaleEvent } from '../../src/model/scale-event.ts';
 import type { MergeReason, SplitReason } from '../../src/model/scaling.ts';
@@ -64,6 +66,32 @@ const lease = fc
     expiresMs: optional(fc.nat({ max: 2 ** 43 })),
   })
   .map(({ expiresMs, ...rest }) => ({ ...rest, ...(expiresMs === undefined ? {} : { expiresMs }) }));
+
+const brokerLoad = fc.record({
+  requests: fc.nat(),
+  bytesPerSecond: fc.nat(),
+  messagesPerSecond: fc.nat(),
+  commitMs: fc.nat(),
+  eventLoopDelayMs: fc.nat(),
+  busyPercent: fc.nat({ max: 100 }),
+  memoryBytes: fc.maxSafeNat(),
+});
+const pressure = fc.record({ topic: topicId, segment: arbitrarySegment, throttledPerSecond: fc.nat(), queuedMs: fc.nat() });
+const broker: fc.Arbitrary<BrokerRecord> = fc
+  .record({
+    id: fc.string() as fc.Arbitrary<BrokerId>,
+    url: fc.string(),
+    kind: fc.constantFrom('process' as const, 'fleet' as const),
+    zone: fc.string(),
+    instance: fc.string(),
+    version: fc.nat(),
+    drainPerSecond: optional(fc.nat()),
+    load: brokerLoad,
+    pressure: fc.array(pressure, { maxLength: 3 }),
+    startedMs: fc.nat({ max: 2 ** 43 }),
+    heartbeatMs: fc.nat({ max: 2 ** 43 }),
+  })
+  .map(({ drainPerSecond, ...rest }) => ({ ...rest, ...(drainPerSecond === undefined ? {} : { drainPerSecond }) }));
 
 const load = fc.nat({ max: 10_000_000 }).map((thousandths) => thousandths / 1_000);
 const reason: fc.Arbitrary<SplitReason | MergeReason> = fc.oneof(
@@ -132,3 +160,13 @@ suite('a segment', { values: segment, encode: encodeSegment, decode: decodeSegme
 suite('a deletion', { values: deletion, encode: encodeDeletion, decode: decodeDeletion, ignored: ['tenant'] });
 suite('a request', { values: idempotency, encode: encodeIdempotency, decode: decodeIdempotency, ignored: ['ttl', 'tenant'] });
 suite('a lease', { values: lease, encode: encodeLease, decode: decodeLease, optional: ['expires'], ignored: ['tenant'] });
+suite('a broker', { values: broker, encode: encodeBroker, decode: decodeBroker, optional: ['drain', 'pressure'], ignored: ['tenant'] });
+
+test('F25: a broker that says nothing of pressure has none', () => {
+  fc.assert(
+    fc.property(broker, (record) => {
+      const { pressure: _, ...older } = encodeBroker(record);
+      expect(decodeBroker(older)).toEqual({ ...record, pressure: [] });
+    }),
+  );
+});

@@ -12,6 +12,7 @@ export const brokerStatus = (id: string, more: Partial<BrokerStatus> = {}): Brok
   instance: `instance of ${id}`,
   version: 7,
   load: IDLE,
+  pressure: [],
   startedMs: 1,
   heartbeatMs: 2,
   segments: 0,

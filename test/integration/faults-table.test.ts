@@ -3,7 +3,18 @@ import { readStores } from './crash/read-stores.ts';
 import type { Fault, Passing } from './fault-proxy.ts';
 import { type FaultyBroker, problemOf, startFaultyBroker } from './faulty-broker.ts';
 import { createSeededRandom, type SeededRandom } from '../simulation/seeded-random.ts';
-import { conflict, isAny, isCommit, isHeadAccess, tableFailed, throttling, throughputExceeded, yetDone } from './proxied-requests.ts';
+import {
+  commitIdOf,
+  conflict,
+  isAny,
+  isCommit,
+  isHeadAccess,
+  tableFailed,
+  throttledIn,
+  throttling,
+  throughputExceeded,
+  yetDone,
+} from './proxied-requests.ts';
 
 const SEED = process.env['KELP_TEST_SEED'] ?? '1';
 const TEST_MS = 90_000;
@@ -58,6 +69,66 @@ describe('F16 the table throttles', () => {
       expect([408, 503]).toContain((fresh as { status: number }).status);
       all.end();
       expect(await faulty.publish(topic, body, soon)).toMatchObject({ status: 200 });
+    },
+    TEST_MS,
+  );
+});
+
+describe('F29 a hot head', () => {
+  /** Every commit is answered "conflict" and "throttled" by turns; `cids`: under which ids they were sent. */
+  function plantHotHead(): { readonly cids: ReadonlySet<string>; times(): number; end(): void } {
+    const cids = new Set<string>();
+    let sent = 0;
+    const isTurn = (turn: number, request: Passing): boolean => {
+      if (!isCommit(request) || sent % 2 !== turn) return false;
+      sent += 1;
+      cids.add(commitIdOf(request));
+      return true;
+    };
+    const planted = [conflict, throttling].map((fault, turn) =>
+      faulty.table.plant({ matches: (request) => isTurn(turn, request), fault, count: Infinity }),
+    );
+    return { cids, times: () => sent, end: () => planted.forEach((one) => one.end()) };
+  }
+
+  const line = { 'kelp-segment': 's0000000', 'kelp-producer-id': 'p', 'kelp-producer-epoch': '0', 'kelp-producer-sequence': '0' };
+
+  test.each([
+    ['plain', {}],
+    ['a producer', line],
+  ])(
+    '%s: one id until the time is over, then 429 with Retry-After; sent again, it is stored once',
+    async (name, headers) => {
+      const topic = await faulty.topic(`hot-${name.replace(' ', '-')}`, 1);
+      const hot = plantHotHead();
+      const refused = await faulty.publish(topic, body, { ...headers, ...soon });
+      expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) as string } });
+      expect(problemOf(refused)).toMatchObject({ code: 'throttled', reason: 'segment', retryable: true, indefinite: false });
+      expect(hot.times()).toBeGreaterThan(1);
+      expect(hot.cids.size).toBe(1);
+      hot.end();
+      expect((await readStores(faulty.addresses, topic)).messages).toEqual([]);
+      expect(await faulty.publish(topic, body, headers)).toMatchObject({ status: 200 });
+      expect((await readStores(faulty.addresses, topic)).messages).toMatchObject([{ offset: 0 }]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    'is named by the broker’s heartbeat; once it cools down within the time, the message is stored once, under the first id',
+    async () => {
+      const topic = await faulty.topic('hot-for-long', 1);
+      const named: string[] = [];
+      // Watches, and strikes nothing.
+      const watch = (request: Passing): boolean => (named.push(...throttledIn(request)), false);
+      faulty.table.plant({ matches: watch, fault: { kind: 'hold' } });
+      const hot = plantHotHead();
+      const publishing = faulty.publish(topic, body, { 'kelp-timeout-ms': '60000' });
+      await expect.poll(() => named, { timeout: 30_000 }).toContain('s0000000');
+      hot.end();
+      expect(await publishing).toMatchObject({ status: 200 });
+      expect(hot.cids.size).toBe(1);
+      expect((await readStores(faulty.addresses, topic)).messages).toMatchObject([{ offset: 0 }]);
     },
     TEST_MS,
   );

@@ -2,12 +2,28 @@ import type { Fault, Passing } from './fault-proxy.ts';
 
 // Which of a broker's requests a fault strikes, and what real services answer when they fail.
 
+const COMMIT_ID = /^[0-9a-z]{22}$/;
+
 export const isObjectPut = ({ method, path }: Passing): boolean => method === 'PUT' && path.includes('/log/');
 export const isObjectGet = ({ method, path }: Passing): boolean => method === 'GET' && path.includes('/log/');
 
 /** A commit: the update of a head that counts another one. A spill and a kill don't. */
 export function isCommit(request: Passing): boolean {
   return isAccess(request, 'UpdateItem', 'h#') && attributesOf(request).includes('commits');
+}
+
+/** The id under which it commits. */
+export function commitIdOf(request: Passing): string {
+  const id = attributesOf(request).find((name) => COMMIT_ID.test(name));
+  if (id === undefined) throw new Error('this is no commit');
+  return id;
+}
+
+/** The segments that a broker's heartbeat names as throttled; of any other request none. */
+export function throttledIn(request: Passing): string[] {
+  if (!isAccess(request, 'UpdateItem', 'b#')) return [];
+  const values = Object.values((JSON.parse(request.body.toString()) as Access).ExpressionAttributeValues ?? {});
+  return values.flatMap(({ L = [] }) => L.flatMap(({ M }) => (M['throttled']?.N === '0' ? [] : (M['segment']?.S ?? []))));
 }
 
 /** The update that takes entries out of a head. */
@@ -24,10 +40,12 @@ export const isPagePut = (request: Passing): boolean => isAccess(request, 'PutIt
 export const isRequestPut = (request: Passing): boolean => isAccess(request, 'PutItem', 'i#');
 export const isAny = (): boolean => true;
 
+type Attributes = Readonly<Record<string, { readonly S?: string; readonly N?: string }>>;
 type Access = {
   readonly Key?: { readonly pk: { readonly S: string } };
   readonly Item?: { readonly pk: { readonly S: string } };
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
+  readonly ExpressionAttributeValues?: Readonly<Record<string, { readonly L?: readonly { readonly M: Attributes }[] }>>;
 };
 
 function isAccess({ operation, body }: Passing, wanted: string, prefix: string): boolean {

@@ -9,7 +9,7 @@ import { interceptTable, type TableCall } from '../simulation/intercept.ts';
 import { readSegmentLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
-import { type Fault, faultyTable } from '../simulation/world-faults.ts';
+import { conflicted, type Fault, faultyTable, throttled } from '../simulation/world-faults.ts';
 import { brief, firstSegment, produced, publishOf } from './requests.ts';
 
 const HOUR_MS = 3_600_000;
@@ -84,14 +84,32 @@ describe('the end of the budget', () => {
     return error instanceof KelpError ? error : undefined;
   };
 
-  test('F29: throttled or conflicting, it is 429 and nothing is stored', async () => {
-    expect(await failing('throttled')).toMatchObject({
-      kind: 'throttled',
-      code: 'throttled',
-      retryAfterMs: 1_000,
-      extra: { reason: 'segment' },
+  test.each(['throttled', 'conflict'] as const)('F29: %s, it is 429 and nothing is stored', async (fault) => {
+    const error = await failing(fault);
+    expect(error).toMatchObject({ kind: 'throttled', code: 'throttled', retryAfterMs: 1_000, extra: { reason: 'segment' } });
+  });
+
+  test('F29: refused until the time was over, and sent again by its caller, it is stored once, under one id each', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const state = { isHot: true, sent: 0 };
+    const cids: CommitId[] = [];
+    const table = interceptTable(world.table, (call, make) => {
+      cids.push(...commitIdsOf([call]));
+      if (call.name !== 'update head' || !state.isHot) return make();
+      state.sent += 1;
+      throw state.sent % 2 === 0 ? throttled() : conflicted();
     });
-    expect(await failing('conflict')).toMatchObject({ kind: 'throttled', code: 'throttled' });
+    const broker = world.broker({ table });
+    const line = { segment: firstSegment(topic), sequence: 0 };
+    const publish = (bound: AbortSignal) => world.run(broker.publisher.publish(topic, produced(['1'], line), bound));
+    expect(brief(await publish(world.clock.deadline(5_000)))).toEqual(['throttled']);
+    expect([state.sent > 2, new Set(cids).size]).toEqual([true, 1]);
+    state.isHot = false;
+    expect(brief(await publish(world.signal))).toEqual(['s0000000:0']);
+    expect(new Set(cids).size).toBe(2);
+    expect(brief(await publish(world.signal))).toEqual(['s0000000:0 again']);
+    expect(await readValues(world, topic.id)).toEqual(['1']);
   });
 
   test('F16: refused connections, it is 503 and nothing is stored', async () => {

@@ -20,6 +20,7 @@ import { createPublisher } from '../../src/publish/publish.ts';
 import type { Publisher } from '../../src/publish/publisher.ts';
 import type { Routes } from '../../src/publish/routes.ts';
 import { createHeads, type Heads } from '../../src/state/heads.ts';
+import { createPressureMeter, type PressureMeter } from '../../src/state/pressure-meter.ts';
 import { createTopics } from '../../src/topics/create-topics.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { Topics } from '../../src/topics/topics.ts';
@@ -44,6 +45,7 @@ export type BrokerDeps = {
   readonly compression: Compression;
   readonly heads: Heads;
   readonly commitIds: CommitIds;
+  readonly pressure: PressureMeter;
   readonly sha256: (text: string) => string;
 };
 
@@ -61,6 +63,7 @@ export type TestBroker = {
 
 export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & {
   readonly queueBytesMax?: number;
+  readonly pressure?: PressureMeter;
   /** Where there are other brokers. */
   readonly routes?: Routes;
   /** Where it is one of several that know each other: all of it is put together as the product does. */
@@ -84,7 +87,8 @@ export function createTestBroker(options: BrokerOptions): TestBroker {
   const store = wrapped ? wrapStore(options.store, { clock, random, telemetry }) : options.store;
   const heads = createHeads(table);
   const commitIds = createCommitIds({ clock, random });
-  const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, sha256 };
+  const pressure = options.pressure ?? createPressureMeter({ clock, onPressed: () => undefined });
+  const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, pressure, sha256 };
   if (member !== undefined) {
     const broker = createBroker({ ...deps, ...member, authenticator, meter: { sample: () => IDLE } });
     return { ...broker, heads, notes, deps, member: broker };

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { segmentId, type SegmentId, type TopicId } from '../../src/model/ids.ts';
 import { SCALING_DEFAULT } from '../../src/model/scaling.ts';
@@ -175,4 +177,39 @@ test('of more segments than it counts, those are forgotten that were new longest
   expect(meter.sample().map(({ segment }) => segment)).toEqual([segmentId(1), segmentId(2)]);
   meter.queued(OTHER, segmentId(METERED_SEGMENTS_MAX), 1);
   expect(meter.sample().map(({ segment }) => segment)).toEqual([segmentId(2)]);
+});
+
+describe('memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  /** What the meter holds: there is nothing else between two looks. */
+  async function heldBytes(use: () => Promise<void>): Promise<number> {
+    const used = (): number => (collectGarbage(), process.memoryUsage().heapUsed);
+    const before = used();
+    await use();
+    return used() - before;
+  }
+  const BYTES_MAX = 1_048_576;
+
+  test('of a day of commits to one segment, and of what is silent, is none to speak of', async () => {
+    const { clock, meter } = site();
+    const busy = await heldBytes(async () => {
+      for (let second = 0; second < 86_400; second += 1) {
+        meter.queued(T, S, 1);
+        await clock.advance(1_000);
+      }
+    });
+    expect(busy).toBeLessThan(BYTES_MAX);
+    const silent = await heldBytes(async () => {
+      for (let second = 0; second < PRESSURE_WINDOW_MS / 1_000; second += 1) {
+        for (let n = 0; n < METERED_SEGMENTS_MAX; n += 1) meter.queued(T, segmentId(n), 1);
+        await clock.advance(1_000);
+      }
+      await clock.advance(PRESSURE_WINDOW_MS);
+      expect(meter.sample()).toEqual([]);
+    });
+    expect(silent).toBeLessThan(BYTES_MAX);
+    meter.queued(T, S, 2_000);
+    expect(meter.sample()).toHaveLength(1);
+  });
 });

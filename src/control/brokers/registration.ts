@@ -1,4 +1,4 @@
-import { decodeBroker, encodeBroker, encodeLoad } from '../../format/broker-item.ts';
+import { decodeBroker, encodeBroker, encodeLoad, encodePressure } from '../../format/broker-item.ts';
 import { brokerKey } from '../../format/item-key.ts';
 import { type BrokerAddress, type BrokerKind, type BrokerRecord, IDLE, isDraining } from '../../model/broker.ts';
 import { KelpError } from '../../model/errors.ts';
@@ -10,6 +10,7 @@ import type { Condition, Item, MetadataTable, Update } from '../../ports/metadat
 import type { Random } from '../../ports/random.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { askAgain } from '../../state/ask-again.ts';
+import type { PressureMeter } from '../../state/pressure-meter.ts';
 import { backoffUnlessAborted } from '../../state/retry.ts';
 
 /** This broker's own item: how the others know where it is, and that it lives. */
@@ -39,6 +40,7 @@ export type RegistrationDeps = {
   readonly kind: BrokerKind;
   readonly zone: string;
   readonly meter: LoadMeter;
+  readonly pressure: Pick<PressureMeter, 'sample'>;
   readonly isLeader: () => boolean;
   /** Whether it was told, in whatever way, that it is to be left: its next heartbeat says that it knows. */
   readonly isLeft?: () => boolean;
@@ -133,8 +135,8 @@ function conditionOf(old: BrokerRecord | undefined): Condition {
 
 function recordOf(deps: Deps, version: number): BrokerRecord {
   const { self, kind, zone, instance, startedMs } = deps;
-  const load = kind === 'fleet' ? IDLE : deps.meter.sample();
-  return { ...self, kind, zone, instance, version, load, startedMs, heartbeatMs: deps.clock.nowMs() };
+  const [load, pressure] = kind === 'fleet' ? [IDLE, []] : [deps.meter.sample(), deps.pressure.sample()];
+  return { ...self, kind, zone, instance, version, load, pressure, startedMs, heartbeatMs: deps.clock.nowMs() };
 }
 
 /** A leader's lease says that it lives, so its item is written less often; once it leads no more, as often as any other's. */
@@ -151,6 +153,7 @@ async function heartbeat(deps: Deps, before: BrokerRecord, signal: AbortSignal):
     condition: isOurs(deps),
     changes: [
       { op: 'set', path: ['load'], value: encodeLoad(deps.meter.sample()) },
+      { op: 'set', path: ['pressure'], value: encodePressure(deps.pressure.sample()) },
       { op: 'set', path: ['heartbeat'], value: deps.clock.nowMs() },
       { op: 'add', path: ['version'], value: 1 },
     ],

@@ -5,6 +5,8 @@ import { decodeBroker } from '../../../src/format/broker-item.ts';
 import { brokerKey } from '../../../src/format/item-key.ts';
 import { type BrokerRecord, IDLE } from '../../../src/model/broker.ts';
 import { HEARTBEAT_MS, LEADER_HEARTBEAT_MS } from '../../../src/model/limits.ts';
+import type { SegmentPressure } from '../../../src/model/segment-pressure.ts';
+import { segmentId, type TopicId } from '../../../src/model/ids.ts';
 import { TENANT_DEFAULT } from '../../../src/model/topic.ts';
 import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { createSeededRandom } from '../../simulation/seeded-random.ts';
@@ -21,7 +23,7 @@ type Process = {
   readonly counts: Map<string, number>;
   readonly logs: string[];
   readonly written: BrokerRecord[];
-  readonly state: { isLeader: boolean; busyPercent: number; ended: boolean };
+  readonly state: { isLeader: boolean; busyPercent: number; pressure: readonly SegmentPressure[]; ended: boolean };
   start(): void;
   stop(): Promise<void>;
 };
@@ -37,7 +39,7 @@ function site() {
   function process(options: Partial<RegistrationDeps> = {}, table: MetadataTable = memory): Process {
     lives += 1;
     const [counts, logs, written] = [new Map<string, number>(), [] as string[], [] as BrokerRecord[]];
-    const state = { isLeader: false, busyPercent: 0, ended: false };
+    const state: Process['state'] = { isLeader: false, busyPercent: 0, pressure: [], ended: false };
     const ends = new AbortController();
     const registration = createRegistration({
       table,
@@ -53,6 +55,7 @@ function site() {
       kind: 'process',
       zone: 'z1',
       meter: { sample: () => ({ ...IDLE, busyPercent: state.busyPercent }) },
+      pressure: { sample: () => state.pressure },
       isLeader: () => state.isLeader,
       onWritten: (broker) => written.push(broker),
       ...options,
@@ -91,6 +94,24 @@ describe('a broker', () => {
     expect(broker.logs).toEqual(['registered']);
     await broker.registration.deregister(signal);
     expect(await item()).toBeUndefined();
+  });
+
+  test('says with each heartbeat which segments have too much to do, and no more once they have not', async () => {
+    const { clock, item, process } = site();
+    const broker = process();
+    const pressed = { topic: 't' as TopicId, segment: segmentId(3), throttledPerSecond: 2, queuedMs: 1_500 };
+    broker.state.pressure = [pressed];
+    broker.start();
+    await clock.advance(0);
+    expect((await item())?.pressure).toEqual([pressed]);
+    broker.state.pressure = [];
+    await clock.advance(HEARTBEAT_MS);
+    expect((await item())?.pressure).toEqual([]);
+    broker.state.pressure = [pressed, { ...pressed, segment: segmentId(4) }];
+    await clock.advance(HEARTBEAT_MS);
+    expect((await item())?.pressure).toEqual(broker.state.pressure);
+    expect(broker.written.map(({ pressure }) => pressure.length)).toEqual([1, 0, 2]);
+    await broker.stop();
   });
 
   test('that leads writes less often, and as often as any other once it leads no more', async () => {

@@ -31,6 +31,7 @@ const recordOf = (id: BrokerId): BrokerRecord => ({
   instance: id,
   version: 1,
   load: IDLE,
+  pressure: [],
   startedMs: 0,
   heartbeatMs: 0,
 });

@@ -35,6 +35,7 @@ export function brokerDeps(table: MetadataTable, { instance, nowMs }: BrokerCloc
     commitIds: createCommitIds({ clock, random }),
     telemetry: { count: () => {}, adjust: () => {}, record: () => {}, log: () => {} },
     background: { run: () => {} },
+    pressure: { throttled: () => {}, queued: () => {}, committed: () => {} },
   };
 }
 

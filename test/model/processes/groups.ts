@@ -33,8 +33,8 @@ export function singleGroups(deps: CommitDeps, name: string): GroupCommit {
       const random = { ...deps.random, base36: () => id };
       const storeDeps: StoreDeps = { ...deps, random, store, spiller: { offer: () => {} } };
       const outcomes = new Map<Part, PartOutcome>();
-      const progress = { uploaded: () => {}, settle: (part: Part, outcome: PartOutcome) => void outcomes.set(part, outcome) };
-      await storeGroup(storeDeps, { topic: topic.id, parts }, progress, signal);
+      const settle = (part: Part, outcome: PartOutcome) => void outcomes.set(part, outcome);
+      await storeGroup(storeDeps, { topic, parts }, { queuedMs: () => 0, uploaded: () => {}, settle }, signal);
       return parts.map((part) => outcomes.get(part) ?? { outcome: 'again' });
     },
   };
