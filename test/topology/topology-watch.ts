@@ -39,7 +39,9 @@ export function watchTopology(table: MetadataTable): TopologyWatch {
   const { saw, ...record } = recordTopology();
   const watched = interceptTable(table, async (call, make) => {
     const answer = await make();
-    if (call.op === 'put' && call.name === 'put topic' && (answer as { readonly applied: boolean }).applied) saw(decodeTopic(call.item));
+    // Other items of the topic stand beside its own.
+    const isTopic = call.op === 'put' && call.name === 'put topic' && call.key.sk === 'topic';
+    if (isTopic && (answer as { readonly applied: boolean }).applied) saw(decodeTopic(call.item));
     return answer;
   });
   return { ...record, table: watched };
