@@ -1,10 +1,12 @@
 import type { BrokerAddress, Leader } from '../model/broker.ts';
 import { KelpError } from '../model/errors.ts';
 import { ATTEMPT_MS_MAX, RETRY_AFTER_MS } from '../model/limits.ts';
+import { REBALANCE_ATTEMPT_MS_MAX } from '../model/scaling-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Peers } from '../ports/peers.ts';
 import { isTransient } from '../state/ask-again.ts';
 import { askPeer, type PeerAnswered, type PeerAsked } from './ask-peer.ts';
+import { boundPlans } from './bound-plans.ts';
 import type { LeaderService } from './control.ts';
 import type { LeaderFinder } from './leader/find-leader.ts';
 import type { WithLeader } from './leader/with-leader.ts';
@@ -27,20 +29,24 @@ export type AskLeaderDeps = {
   readonly own: OwnService | undefined;
 };
 
-type LeaderQuestion = 'assign' | 'suspect' | 'drain' | 'change';
+type LeaderQuestion = 'assign' | 'suspect' | 'drain' | 'change' | 'rebalance' | 'nudge' | 'loads';
 type Question<Q extends LeaderQuestion> = {
   readonly operation: Q;
   readonly request: PeerAsked<Q>;
+  /** Bounds one attempt, in place of ATTEMPT_MS_MAX. */
+  readonly attemptMs?: number;
   /** The same, asked of this broker. */
   readonly locally: (service: LeaderService, signal: AbortSignal) => Promise<PeerAnswered<Q>>;
 };
 
+type Ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal) => Promise<PeerAnswered<Q>>;
+
 /**
  * Whoever leads, as a service: this broker itself, another one by request, or this one for the time of the call. Waits for
- * a leader as long as its caller does.
+ * a leader as long as its caller does; `nudge` and `loads` don't, and are worth no lease: error `unavailable` at once.
  */
 export function createAskLeader(deps: AskLeaderDeps): LeaderService {
-  const ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal): Promise<PeerAnswered<Q>> => {
+  const ask: Ask = (question, signal) => {
     const { own } = deps;
     if (own?.leadOnce === undefined) return askUntilAnswered(deps, question, signal);
     return askOrLead(deps, { ...own, leadOnce: own.leadOnce }, question, signal);
@@ -82,6 +88,37 @@ export function createAskLeader(deps: AskLeaderDeps): LeaderService {
       );
       return successors;
     },
+    ...askOfScaling(deps, ask),
+  };
+}
+
+function askOfScaling(deps: AskLeaderDeps, ask: Ask): Pick<LeaderService, 'rebalance' | 'nudge' | 'loads'> {
+  return {
+    async rebalance(asked, signal) {
+      const { topics } = await ask<'rebalance'>(
+        {
+          operation: 'rebalance',
+          request: asked,
+          attemptMs: REBALANCE_ATTEMPT_MS_MAX,
+          locally: async (service, ends) => ({ topics: boundPlans(await service.rebalance(asked, ends)) }),
+        },
+        signal,
+      );
+      return topics;
+    },
+    async nudge(topic, pressures, signal) {
+      await askKnown<'nudge'>(
+        deps,
+        {
+          operation: 'nudge',
+          request: { topic, pressures: [...pressures] },
+          locally: async (service, ends) => (await service.nudge(topic, pressures, ends), {}),
+        },
+        signal,
+      );
+    },
+    loads: (topic, signal) =>
+      askKnown<'loads'>(deps, { operation: 'loads', request: { topic }, locally: (service, ends) => service.loads(topic, ends) }, signal),
   };
 }
 
@@ -109,17 +146,34 @@ async function askUntilAnswered<Q extends LeaderQuestion>(
 async function askOnce<Q extends LeaderQuestion>(
   { own, peers, clock }: AskLeaderDeps,
   leader: Leader,
-  { operation, request, locally }: Question<Q>,
+  { operation, request, attemptMs = ATTEMPT_MS_MAX, locally }: Question<Q>,
   signal: AbortSignal,
 ): Promise<PeerAnswered<Q>> {
   if (own !== undefined && leader.id === own.self.id) return locally(own.service, signal);
   if (peers === undefined) throw noLeader(`this broker has no way to ask the leader, ${leader.id}`);
-  return askPeer({ peers, clock }, { broker: leader, operation, request, timeoutMs: ATTEMPT_MS_MAX }, signal);
+  return askPeer({ peers, clock }, { broker: leader, operation, request, timeoutMs: attemptMs }, signal);
+}
+
+/** Whoever is known to lead, once. */
+async function askKnown<Q extends LeaderQuestion>(
+  deps: AskLeaderDeps,
+  question: Question<Q>,
+  signal: AbortSignal,
+): Promise<PeerAnswered<Q>> {
+  if (deps.own === undefined && deps.peers === undefined) throw noLeader('this broker has no way to ask the leader');
+  const leader = await deps.finder.find(signal);
+  if (leader === undefined || leader.url === '') throw noLeader('nobody leads that could be asked');
+  try {
+    return await askOnce(deps, leader, question, signal);
+  } catch (error) {
+    if (!signal.aborted) deps.finder.forget();
+    throw error;
+  }
 }
 
 type OwnPerCall = Required<OwnService>;
 
-/** A function leads only while somebody needs it to; a leader that can be asked is asked. */
+/** A function leads only while somebody needs it to; a leader that can be asked is asked. One without an address can't. */
 async function askOrLead<Q extends LeaderQuestion>(
   deps: AskLeaderDeps,
   own: OwnPerCall,
@@ -127,7 +181,7 @@ async function askOrLead<Q extends LeaderQuestion>(
   signal: AbortSignal,
 ): Promise<PeerAnswered<Q>> {
   const leader = await deps.finder.find(signal);
-  if (leader !== undefined && leader.id !== own.self.id && deps.peers !== undefined) {
+  if (leader !== undefined && leader.url !== '' && leader.id !== own.self.id && deps.peers !== undefined) {
     try {
       return await askOnce(deps, leader, question, signal);
     } catch (error) {

@@ -1,5 +1,7 @@
 import type { AssignedRange, Assignment, BrokerRecord, Leader } from '../model/broker.ts';
 import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
+import type { TopicLoads, TopicPlan } from '../model/scaling.ts';
+import type { SegmentPressure } from '../model/segment-pressure.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { AskedChange } from './scaling/change-segments.ts';
 
@@ -30,6 +32,16 @@ export type Control = {
   split(topic: Topic, segment: SegmentId, at: number, signal: AbortSignal): Promise<readonly AssignedRange[]>;
   /** Makes one of two open neighbours, in either order. Errors as of `split`, and `invalid-segments`, `conflict`/`not-neighbours`. */
   merge(topic: Topic, segments: readonly [SegmentId, SegmentId], signal: AbortSignal): Promise<readonly AssignedRange[]>;
+  /**
+   * Looks at one topic, or at all of them, and makes the changes that it plans, unless `dryRun`. Answers as of
+   * LeaderService.rebalance. Errors `topic-not-found`, `topic-replaced`; `unavailable` without a leader.
+   */
+  rebalance(asked: { readonly topic?: Topic; readonly dryRun: boolean }, signal: AbortSignal): Promise<readonly TopicPlan[]>;
+  /**
+   * The loads of a topic's open segments, as the leader knows them. Undefined: it is not known, or did not answer within
+   * LOADS_ASK_MS_MAX. Never waits for a leader to be found, and fails only with its signal.
+   */
+  loads(topic: Topic, signal: AbortSignal): Promise<TopicLoads | undefined>;
 };
 
 export type BrokerStatus = BrokerRecord & { readonly segments: number };
@@ -52,6 +64,18 @@ export type LeaderService = {
    * Errors as of Control.split and Control.merge.
    */
   change(topic: Pick<Topic, 'id'>, change: IdentifiedChange, signal: AbortSignal): Promise<readonly ServedRange[]>;
+  /**
+   * Looks at one topic, or at all of them, and makes the changes that it plans, unless `dryRun`. Answers what was planned, topic
+   * by topic in order of names; without a topic only those with changes, hot keys or something held back.
+   */
+  rebalance(asked: { readonly topic?: TopicId; readonly dryRun: boolean }, signal: AbortSignal): Promise<readonly TopicPlan[]>;
+  /**
+   * Something is too much for these segments: the topic is looked at now, unless it was a moment ago. Resolves once that is
+   * noted, not done.
+   */
+  nudge(topic: TopicId, pressures: readonly SegmentPressure[], signal: AbortSignal): Promise<void>;
+  /** What is known of the loads of a topic's open segments. */
+  loads(topic: TopicId, signal: AbortSignal): Promise<TopicLoads>;
 };
 
 export type ServedRange = Required<SegmentRange>;

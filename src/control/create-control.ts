@@ -1,11 +1,13 @@
 import type { AssignedRange } from '../model/broker.ts';
 import { CHANGE_PARALLEL_MAX, LEASE_RELEASE_MS_MAX } from '../model/limits.ts';
+import { LOADS_ASK_MS_MAX } from '../model/scaling-limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { LoadMeter } from '../ports/load-meter.ts';
 import type { PeerOperation, Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import type { PressureMeter } from '../state/pressure-meter.ts';
+import { within } from '../state/within.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { createAskLeader, type OwnService } from './ask-leader.ts';
 import { addressRanges, answerAssignment } from './assignment/answer-assignment.ts';
@@ -28,6 +30,8 @@ export type ControlDeps = TopologyDeps & {
   readonly peers?: Peers;
   /** Where this broker is reached; undefined: it is not, so it registers nowhere and never leads. */
   readonly self?: MemberAddress;
+  /** How often each topic is looked at by whoever leads, in a process; 0 or absent: only when somebody asks. */
+  readonly rebalanceMs?: number;
 };
 
 /** The control plane of one instance: what clients ask of it, what other brokers ask, and what it does by itself. */
@@ -76,6 +80,16 @@ export function createControl(deps: ControlDeps): ControlPlane {
     drain: (broker, options, signal) => leader.drain(broker, options, signal),
     split: (topic, segment, at, signal) => change(topic, { kind: 'split', id: newChangeId(deps.random), segment, at }, signal),
     merge: (topic, segments, signal) => change(topic, { kind: 'merge', id: newChangeId(deps.random), segments }, signal),
+    rebalance: ({ topic, dryRun }, signal) => leader.rebalance({ dryRun, ...(topic === undefined ? {} : { topic: topic.id }) }, signal),
+    async loads({ id }, signal) {
+      try {
+        return await within(deps.clock, { ms: LOADS_ASK_MS_MAX }, (ends) => leader.loads(id, ends), signal);
+      } catch {
+        // For people: what was asked for is whole without it.
+        signal.throwIfAborted();
+        return undefined;
+      }
+    },
     async brokers(signal) {
       const brokers = await directory.list({ fresh: true }, signal);
       return inParallel(brokers, CHANGE_PARALLEL_MAX, async (broker) => {

@@ -12,11 +12,13 @@ import type { DesiredGauge } from './brokers/desired-gauge.ts';
 import type { BrokerDirectory } from './brokers/directory.ts';
 import { createRegistration, type Registration } from './brokers/registration.ts';
 import type { LeaderService } from './control.ts';
-import { createDuties, type Duties } from './failover/duties.ts';
+import { createDuties, type Duties, type DutiesDeps } from './failover/duties.ts';
 import type { LeaderFinder } from './leader/find-leader.ts';
 import type { Term } from './leader/held-lease.ts';
 import { createLeadership, type Leadership } from './leader/leadership.ts';
 import { notLeader } from './not-leader.ts';
+import { createProcessMemory } from './scaling/scaling-memory.ts';
+import { createStoredMemory } from './scaling/stored-memory.ts';
 import { createReachability } from './reachability.ts';
 
 /** What makes an instance one of the brokers: registered where others reach it, and able to lead them. */
@@ -47,6 +49,8 @@ export type MemberDeps = TopologyDeps & {
   readonly directory: BrokerDirectory;
   readonly finder: LeaderFinder;
   readonly gauge: DesiredGauge;
+  /** How often each topic is looked at by whoever leads, in a process; 0 or absent: only when somebody asks. */
+  readonly rebalanceMs?: number;
 };
 
 export function createMember(deps: MemberDeps): Member {
@@ -64,7 +68,7 @@ export function createMember(deps: MemberDeps): Member {
   });
   const counts = createSegmentCounts(deps);
   const assigner = createAssigner({ ...deps, counts, isUsable: (...asked) => duties.isUsable(...asked) });
-  const duties: Duties = createDuties({ ...deps, assigner, counts });
+  const duties: Duties = createDuties({ ...deps, ...scalingOf(deps), assigner, counts });
   const whileLeading = <T>(work: () => Promise<T>): Promise<T> => (isLeader() ? work() : Promise.reject(notLeader()));
   return {
     self,
@@ -75,11 +79,14 @@ export function createMember(deps: MemberDeps): Member {
       suspect: (segment, broker, signal) => whileLeading(() => duties.suspect(segment, broker, signal)),
       drain: (broker, options, signal) => whileLeading(() => duties.drain(broker, options, signal)),
       change: (topic, change, signal) => whileLeading(() => duties.change(topic, change, signal)),
+      rebalance: (asked, signal) => whileLeading(() => duties.rebalance(asked, signal)),
+      nudge: (topic, pressures, signal) => whileLeading(() => duties.nudge(topic, pressures, signal)),
+      loads: (topic, signal) => whileLeading(() => duties.loads(topic, signal)),
     },
     register: (signal) => registration.run(signal),
     lead: (signal) => leadership.run(leadTerm, signal),
     noteAsked: reachability.noteAsked,
-    leadOnce: (work, signal) => leadership.leadOnce(() => (counts.reset(), work()), signal),
+    leadOnce: (work, signal) => leadership.leadOnce((term) => (counts.reset(), duties.leadOnce(term, work)), signal),
   };
 
   async function leadTerm(term: Term): Promise<void> {
@@ -105,6 +112,12 @@ export function createMember(deps: MemberDeps): Member {
     deps.telemetry.count('kelp.leader.unreached', 1);
     deps.telemetry.log('error', 'other brokers answer this one, and none of them reaches it: it leads no more', { url: self.url });
   }
+}
+
+/** A function does nothing by itself, and another instance of it has the next look. */
+function scalingOf(deps: MemberDeps): Pick<DutiesDeps, 'memory' | 'rebalanceMs'> {
+  if (deps.self.kind === 'fleet') return { memory: createStoredMemory(deps), rebalanceMs: 0 };
+  return { memory: createProcessMemory(deps.clock), rebalanceMs: deps.rebalanceMs ?? 0 };
 }
 
 function createMemberLeadership(deps: MemberDeps, isReachable: (signal: AbortSignal) => Promise<boolean>): Leadership {

@@ -1,6 +1,7 @@
 import type { BrokerId } from '../model/ids.ts';
 import type { PeerOperation } from '../ports/peers.ts';
 import type { Registration } from './brokers/registration.ts';
+import { boundPlans } from './bound-plans.ts';
 import { notLeader } from './not-leader.ts';
 import type { LeaderService } from './control.ts';
 import type { Leadership } from './leader/leadership.ts';
@@ -47,6 +48,19 @@ export function createPeerOperations(deps: OperationDeps): Readonly<Record<strin
     async change(body, signal) {
       const { topic, change } = decodeRequest(PEER_MESSAGES.change.request, body);
       return encodeMessage({ successors: await service.change({ id: topic }, change, signal) });
+    },
+    async rebalance(body, signal) {
+      const asked = decodeRequest(PEER_MESSAGES.rebalance.request, body);
+      return encodeMessage({ topics: boundPlans(await service.rebalance(asked, signal)) });
+    },
+    async nudge(body, signal) {
+      const { topic, pressures } = decodeRequest(PEER_MESSAGES.nudge.request, body);
+      await service.nudge(topic, pressures, signal);
+      return encodeMessage({});
+    },
+    async loads(body, signal) {
+      const { topic } = decodeRequest(PEER_MESSAGES.loads.request, body);
+      return encodeMessage(await service.loads(topic, signal));
     },
   };
 }

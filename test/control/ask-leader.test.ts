@@ -26,6 +26,8 @@ const silence = (signal: AbortSignal) =>
     signal.addEventListener('abort', onAbort, { once: true });
   });
 
+const NO_LOADS = { segments: [], hotKeys: [] };
+
 type Peer = (id: string, attempt: number, signal: AbortSignal) => Promise<PeerAnswer> | PeerAnswer;
 
 function asking(peer: Peer, options: { readonly leader?: Leader; readonly own?: OwnService } = {}) {
@@ -50,12 +52,20 @@ function asking(peer: Peer, options: { readonly leader?: Leader; readonly own?: 
     },
   });
   const assign = (signal: AbortSignal = new AbortController().signal) => service.assign(TOPIC, SEGMENT, signal);
-  return { clock, asked, state, assign };
+  return { clock, asked, state, assign, service };
 }
 
 function ownOf(id: string, work: () => Promise<readonly string[]>, leadOnce?: OwnService['leadOnce']): OwnService {
   const never = () => Promise.reject(new Error('not asked for'));
-  const service: LeaderService = { assign: async () => (await work()).map(brokerId), suspect: never, drain: never, change: never };
+  const service: LeaderService = {
+    assign: async () => (await work()).map(brokerId),
+    suspect: never,
+    drain: never,
+    change: never,
+    rebalance: async () => (await work(), []),
+    nudge: async () => void (await work()),
+    loads: async () => (await work(), NO_LOADS),
+  };
   return { self: { id: brokerId(id), url: `http://${id}` }, service, ...(leadOnce === undefined ? {} : { leadOnce }) };
 }
 
@@ -139,9 +149,10 @@ describe('an instance that leads only for a call', () => {
 
   test('leads itself where nobody does, or whoever did is gone', async () => {
     const own = ownOf('f', () => Promise.resolve(['x']), leading);
-    for (const leader of [undefined, leaderOf('l')]) {
-      const { clock, assign } = asking(() => Promise.reject(refusal), { own, ...(leader === undefined ? {} : { leader }) });
+    for (const leader of [undefined, leaderOf('l'), { ...leaderOf('l'), url: '' }]) {
+      const { clock, asked, assign } = asking(() => Promise.reject(refusal), { own, ...(leader === undefined ? {} : { leader }) });
       expect(await clock.run(assign())).toEqual(['x']);
+      expect(asked).toEqual(leader?.url === 'http://l' ? ['l assign'] : []);
     }
   });
 
@@ -165,5 +176,73 @@ describe('an instance that leads only for a call', () => {
     const gone = new Error('gone');
     ends.abort(gone);
     expect(await reason).toBe(gone);
+  });
+});
+
+describe('a look at all topics', () => {
+  const found: PeerAnswer = { status: 200, body: encodeMessage({ topics: [] }) };
+
+  test('may take the leader longer than anything else, and is not begun anew meanwhile', async () => {
+    const { clock, asked, service } = asking(
+      (_, attempt, signal) =>
+        attempt === 1 ? Promise.race([silence(signal), clock.sleep(ATTEMPT_MS_MAX * 3, signal).then(() => found)]) : found,
+      { leader: leaderOf('l') },
+    );
+    expect(await clock.run(service.rebalance({ dryRun: true }, new AbortController().signal))).toEqual([]);
+    expect(asked).toEqual(['l rebalance']);
+    expect(clock.monotonicMs()).toBe(ATTEMPT_MS_MAX * 3);
+  });
+
+  test('is taken by this instance where nobody leads, if it may lead for a call', async () => {
+    const own = ownOf(
+      'f',
+      () => Promise.resolve([]),
+      (work) => work(),
+    );
+    const { clock, asked, service } = asking(() => found, { own });
+    expect(await clock.run(service.rebalance({ dryRun: false }, new AbortController().signal))).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe.each(['nudge', 'loads'] as const)('%s', (operation) => {
+  const { signal } = new AbortController();
+  const send = (service: LeaderService): Promise<unknown> =>
+    operation === 'loads' ? service.loads(TOPIC.id, signal) : service.nudge(TOPIC.id, [], signal);
+  const answer: PeerAnswer = { status: 200, body: encodeMessage(operation === 'loads' ? NO_LOADS : {}) };
+  const expected = operation === 'loads' ? NO_LOADS : undefined;
+
+  test('asks the leader that is known, be it another broker or this one', async () => {
+    const other = asking(() => answer, { leader: leaderOf('l') });
+    expect(await other.clock.run(send(other.service))).toEqual(expected);
+    expect(other.asked).toEqual([`l ${operation}`]);
+    const self = asking(() => answer, { leader: leaderOf('l'), own: ownOf('l', () => Promise.resolve([])) });
+    expect(await self.clock.run(send(self.service))).toEqual(expected);
+    expect(self.asked).toEqual([]);
+  });
+
+  test('waits for no leader and asks none twice: it fails at once', async () => {
+    for (const leader of [undefined, { ...leaderOf('l'), url: '' }]) {
+      const { clock, asked, service } = asking(() => answer, leader === undefined ? {} : { leader });
+      await expect(send(service)).rejects.toMatchObject({ kind: 'unavailable', code: 'no-leader' });
+      expect([clock.monotonicMs(), asked]).toEqual([0, []]);
+    }
+    const { asked, state, service } = asking(() => fails(notLeader()), { leader: leaderOf('l') });
+    await expect(send(service)).rejects.toMatchObject({ code: 'not-leader' });
+    expect(asked).toEqual([`l ${operation}`]);
+    // The next one looks who leads now.
+    expect(state.forgotten).toBe(1);
+  });
+
+  test('is worth no lease', async () => {
+    const own = ownOf(
+      'f',
+      () => Promise.resolve([]),
+      () => Promise.reject(new Error('it has taken the lease')),
+    );
+    for (const leader of [undefined, leaderOf('l')]) {
+      const { service } = asking(() => Promise.reject(refusal), { own, ...(leader === undefined ? {} : { leader }) });
+      await expect(send(service)).rejects.toMatchObject({ kind: 'unavailable' });
+    }
   });
 });

@@ -38,6 +38,8 @@ export function createFakeControl(change: Partial<Control> = {}): Control & { re
       ]),
     merge: (_, [, segment]) =>
       Promise.resolve([{ segment: segmentId(segmentNumber(segment) + 1), lo: 0, hi: PARTITIONS - 1, addresses: [a, b] }]),
+    rebalance: () => Promise.resolve([]),
+    loads: () => Promise.resolve(undefined),
     ...change,
   };
   return {
@@ -46,6 +48,14 @@ export function createFakeControl(change: Partial<Control> = {}): Control & { re
     assignment(topic, segment, options, signal) {
       calls.push({ name: 'assignment', given: [topic.name, segment, options] });
       return control.assignment(topic, segment, options, signal);
+    },
+    rebalance({ topic, dryRun }, signal) {
+      calls.push({ name: 'rebalance', given: [topic?.name, dryRun] });
+      return control.rebalance({ dryRun, ...(topic === undefined ? {} : { topic }) }, signal);
+    },
+    loads(topic, signal) {
+      calls.push({ name: 'loads', given: [topic.name] });
+      return control.loads(topic, signal);
     },
     drain(broker, options, signal) {
       calls.push({ name: 'drain', given: [broker, options] });

@@ -2,6 +2,7 @@ import type { BrokerAddress, BrokerRecord } from '../../model/broker.ts';
 import type { Head } from '../../model/head.ts';
 import type { BrokerId, TopicId } from '../../model/ids.ts';
 import { BROKER_PROBE_MS, MOVES_READ_PARALLEL_MAX, TIMEOUT_MS_DEFAULT } from '../../model/limits.ts';
+import type { SegmentPressure } from '../../model/segment-pressure.ts';
 import type { Peers } from '../../ports/peers.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { inParallel } from '../../state/in-parallel.ts';
@@ -13,6 +14,8 @@ import type { IdentifiedChange, LeaderService, ServedRange } from '../control.ts
 import type { Term } from '../leader/leadership.ts';
 import { notLeader } from '../not-leader.ts';
 import { changeSegments } from '../scaling/change-segments.ts';
+import { createRebalancer, type Rebalancer } from '../scaling/rebalancer.ts';
+import type { ScalingMemory } from '../scaling/scaling-memory.ts';
 import { type Gathered, gatherReports, type Reported } from './gather-reports.ts';
 import { createLeavers, type Leavers } from './leavers.ts';
 import { type MoveDeps, moveSegments } from './move-segments.ts';
@@ -21,16 +24,27 @@ import { requestDrain } from './request-drain.ts';
 import { createMessenger } from './tell-brokers.ts';
 import { type BrokerWatch, createBrokerWatch, unfit } from './watch-brokers.ts';
 
-/** What the leader does besides assigning: it watches the brokers, leaves those that are dead or drain, and changes segments. */
+/**
+ * What the leader does besides assigning: it watches the brokers, leaves those that are dead or drain, and has segments split and
+ * merge.
+ */
 export type Duties = {
   /** For one term; ends with its signal, once nothing of it is under way. Never rejects. */
   lead(term: Term): Promise<void>;
+  /** Does what a call needs, in a term that lasts no longer: nothing is done by itself. */
+  leadOnce<T>(term: Term, work: () => Promise<T>): Promise<T>;
   /** As of LeaderService. All who report a broker share one probe a second. Error `unavailable`/`no-brokers`. */
   suspect: LeaderService['suspect'];
   /** As of LeaderService. Errors `not-found`/`broker-not-found`, `conflict`/`last-broker`. */
   drain: LeaderService['drain'];
   /** As of LeaderService. Error `unavailable`/`not-leader` once the term is over; what was begun stands in the topic. */
   change: LeaderService['change'];
+  /** As of LeaderService. Error `unavailable`/`not-leader` as of `change`. */
+  rebalance: LeaderService['rebalance'];
+  /** As of LeaderService. */
+  nudge: LeaderService['nudge'];
+  /** As of LeaderService. */
+  loads: LeaderService['loads'];
   /** Judged dead, and not known to be back. */
   isDead(broker: BrokerId): boolean;
   /** As of BrokerWatch. */
@@ -46,6 +60,9 @@ export type DutiesDeps = TopologyDeps & {
   readonly counts: SegmentCounts;
   readonly peers?: Peers;
   readonly self: BrokerAddress;
+  readonly memory: ScalingMemory;
+  /** As of RebalancerDeps. */
+  readonly rebalanceMs: number;
 };
 
 type Parts = {
@@ -53,8 +70,11 @@ type Parts = {
   readonly watch: BrokerWatch;
   readonly moves: MoveDeps;
   readonly leavers: Leavers;
+  readonly rebalancer: Rebalancer;
   /** The term that this instance leads in now. */
   term: Term | undefined;
+  /** The same, of a call. */
+  once: Term | undefined;
 };
 
 export function createDuties(deps: DutiesDeps): Duties {
@@ -63,7 +83,9 @@ export function createDuties(deps: DutiesDeps): Duties {
   const isDead = (broker: BrokerId): boolean => watch.verdict(broker) === 'dead';
   const living = (): BrokerAddress[] => watch.brokers().filter((broker) => !isDead(broker.id));
   const moves: MoveDeps = { ...deps, messenger, living, unfit: (options) => unfit(watch, options) };
-  const parts: Parts = { deps, watch, moves, leavers: createLeavers({ ...moves, ...deps, watch }), term: undefined };
+  const rebalancer = createRebalancer({ ...moves, ...deps, mustLead: () => mustLead(parts), pressures: () => pressuresOf(watch) });
+  const leavers = createLeavers({ ...moves, ...deps, watch });
+  const parts: Parts = { deps, watch, moves, leavers, rebalancer, term: undefined, once: undefined };
   const move = gatherReports((gathered) => moveReported(parts, gathered));
   // One after the other: each must see who else is about to leave.
   let drained: Promise<unknown> = Promise.resolve();
@@ -75,7 +97,18 @@ export function createDuties(deps: DutiesDeps): Duties {
       drained = asked.catch(() => undefined);
       return asked;
     },
+    async leadOnce(term, work) {
+      parts.once = term;
+      try {
+        return await work();
+      } finally {
+        if (parts.once === term) parts.once = undefined;
+      }
+    },
     change: (topic, asked, signal) => change(parts, { topic, asked }, signal),
+    rebalance: (asked, signal) => whileLeading(parts, (own) => rebalancer.rebalance(asked, own), signal),
+    nudge: async (topic, pressures) => rebalancer.nudge(topic, pressures),
+    loads: (topic, signal) => rebalancer.loads(topic, signal),
     isDead,
     othersAnswer: watch.othersAnswer,
     isUsable: watch.isUsable,
@@ -83,16 +116,17 @@ export function createDuties(deps: DutiesDeps): Duties {
 }
 
 async function lead(parts: Parts, term: Term): Promise<void> {
-  const { deps, watch, leavers } = parts;
+  const { deps, watch, leavers, rebalancer } = parts;
   watch.begin(term.predecessor);
   leavers.begin();
   parts.term = term;
+  const rebalanced = rebalancer.lead(term);
   while (!term.signal.aborted) {
     const beganMs = deps.clock.monotonicMs();
     await look(parts, term);
     await pause(deps, beganMs + BROKER_PROBE_MS, term.signal);
   }
-  await leavers.idle();
+  await Promise.all([leavers.idle(), rebalanced]);
   if (parts.term === term) parts.term = undefined;
 }
 
@@ -167,21 +201,36 @@ async function drain(
 }
 
 async function change(
-  { watch, moves, term }: Parts,
+  parts: Parts,
   { topic, asked }: { readonly topic: { readonly id: TopicId }; readonly asked: IdentifiedChange },
   signal: AbortSignal,
 ): Promise<readonly ServedRange[]> {
+  const [applied] = await whileLeading(parts, (own) => changeSegments(parts.moves, topic, [asked], own), signal);
+  if (applied?.refused !== undefined) throw applied.refused;
+  return (applied?.children ?? []).map(({ segment, lo, hi, brokers = [] }) => ({ segment, lo, hi, brokers }));
+}
+
+/** Ends with the term: whoever leads next finds what was begun. */
+async function whileLeading<T>(parts: Parts, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  const { watch, term, once } = parts;
   // Outside of a term nobody has looked who lives.
   if (term === undefined) await watch.read(signal);
-  const own = term === undefined ? signal : AbortSignal.any([signal, term.signal]);
+  const led = term ?? once;
+  const own = led === undefined ? signal : AbortSignal.any([signal, led.signal]);
   try {
-    const [applied] = await changeSegments(moves, topic, [asked], own);
-    if (applied?.refused !== undefined) throw applied.refused;
-    return (applied?.children ?? []).map(({ segment, lo, hi, brokers = [] }) => ({ segment, lo, hi, brokers }));
+    return await work(own);
   } catch (error) {
     signal.throwIfAborted();
-    // Whoever leads next finds by the id what was done.
-    if (own.aborted) throw notLeader();
+    if (own.aborted || led?.signal.aborted === true) throw notLeader();
     throw error;
   }
+}
+
+/** Each look at a term looks at the clock: who was frozen finds it over, though no timer has run yet. */
+function mustLead({ term, once }: Parts): void {
+  if ((term ?? once)?.signal.aborted === true) throw notLeader();
+}
+
+function pressuresOf(watch: BrokerWatch): SegmentPressure[] {
+  return watch.brokers().flatMap(({ id, pressure }) => (watch.verdict(id) === 'dead' ? [] : pressure));
 }

@@ -8,6 +8,7 @@ import { createSegmentCounts } from '../../../src/control/assignment/segment-cou
 import { createBrokerDirectory } from '../../../src/control/brokers/directory.ts';
 import { createDuties, type Duties, type DutiesDeps } from '../../../src/control/failover/duties.ts';
 import type { Term } from '../../../src/control/leader/leadership.ts';
+import { createProcessMemory } from '../../../src/control/scaling/scaling-memory.ts';
 import type { BrokerRecord } from '../../../src/model/broker.ts';
 import type { BrokerId, SegmentId } from '../../../src/model/ids.ts';
 import { HEARTBEAT_MS } from '../../../src/model/limits.ts';
@@ -29,6 +30,8 @@ export type LeaderOptions = {
   readonly random: Random;
   readonly peers?: Peers;
   readonly self: BrokerId;
+  /** 0 unless it is told: it splits and merges nothing by itself. */
+  readonly rebalanceMs?: number;
 };
 export type TestLeader = {
   readonly duties: Duties;
@@ -39,7 +42,7 @@ export type TestLeader = {
 };
 export type Leading = { readonly term: Term; readonly over: Promise<void>; stop(): Promise<void> };
 
-export function createTestLeader({ table, clock, random, peers, self }: LeaderOptions): TestLeader {
+export function createTestLeader({ table, clock, random, peers, self, rebalanceMs = 0 }: LeaderOptions): TestLeader {
   const telemetry = createRecordingTelemetry();
   const heads = createHeads(table);
   const directory = createBrokerDirectory({ table, clock });
@@ -48,7 +51,8 @@ export function createTestLeader({ table, clock, random, peers, self }: LeaderOp
   const assigner = createAssigner({ table, heads, clock, random, directory, counts, isUsable });
   const address = { id: self, url: `http://${self}:80` };
   const withPeers = peers === undefined ? {} : { peers };
-  const deps: DutiesDeps = { table, heads, clock, random, telemetry, directory, counts, assigner, self: address, ...withPeers };
+  const scaling = { memory: createProcessMemory(clock), rebalanceMs };
+  const deps: DutiesDeps = { table, heads, clock, random, telemetry, directory, counts, assigner, self: address, ...withPeers, ...scaling };
   const duties: Duties = createDuties(deps);
   return {
     duties,
@@ -92,8 +96,8 @@ export type FailoverWorld = TestWorld & {
 const UNTIL_MS_MAX = 120_000;
 const STEP_MS = 50;
 
-export function createFailoverWorld(seed: number | string = 1): FailoverWorld {
-  const world = createTestWorld(seed);
+export function createFailoverWorld(seed: number | string = 1, stored?: MetadataTable): FailoverWorld {
+  const world = createTestWorld(seed, stored);
   const { table, clock, signal } = world;
   const peers = createFakePeers();
   const frozen = new Set<BrokerId>();
