@@ -38,7 +38,8 @@ export const COMMON_VARIABLES = {
   AWS_SECRET_ACCESS_KEY: z.optional(key),
   AWS_SESSION_TOKEN: z.optional(key),
 };
-type Common = z.infer<z.ZodMiniObject<typeof COMMON_VARIABLES>>;
+const Common = z.object(COMMON_VARIABLES);
+type Common = z.infer<typeof Common>;
 
 export type CommonConfiguration = {
   /** Sign what brokers ask of each other, the first one; absent: this one neither asks nor answers. */
@@ -58,6 +59,10 @@ export function commonConfiguration(from: Common): CommonConfiguration {
     },
   };
 }
+
+/** Of a runtime that needs nothing else. Errors as of {@link readVariables}. */
+export const readCommonConfiguration = (environment: Variables): CommonConfiguration =>
+  commonConfiguration(readVariables(Common, environment));
 
 /** Error `invalid`/`invalid-configuration`: its message has one line for each variable that is wrong. */
 export function readVariables<T>(schema: z.ZodMiniType<T>, environment: Variables, defaults: Variables = {}): T {

@@ -1,48 +1,21 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FunctionHandler } from '../../src/http/function-handler.ts';
 import { contextOf, eventOf, sendEvent } from '../http/function-events.ts';
 import { type OwnStack, startOwnStack } from '../own-stack.ts';
-import { freshTable, sharedStack, type StoreAddress, type TableAddress } from '../stack.ts';
+import { freshTable, sharedStack } from '../stack.ts';
+import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
 import { goThrough, type Send } from './http-scenario.ts';
 import { ROOT_TOKEN } from './run-serve.ts';
 
 // The bundle that is deployed, with events as the platform makes them, one request at a time, on real stores.
 
 const TEST_MS = 60_000;
-const ROOT = join(import.meta.dirname, '..', '..');
 const auth = { authorization: `Bearer ${ROOT_TOKEN}` };
-let dir: string;
-let instances = 0;
-
+let built: BuiltFunctions;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'kelp-function-'));
-  await promisify(execFile)(process.execPath, [join(ROOT, 'infra', 'build.ts'), dir], { cwd: ROOT });
+  built = await buildFunctions();
 }, TEST_MS);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
-/** A fresh instance: the module is run anew, as at a cold start. */
-async function coldStart(store: StoreAddress, table: TableAddress): Promise<FunctionHandler> {
-  Object.assign(process.env, {
-    KELP_ROOT_TOKEN: ROOT_TOKEN,
-    KELP_SECRET: 'a-secret-of-the-test',
-    KELP_S3_ENDPOINT: store.endpoint,
-    KELP_S3_BUCKET: store.bucket,
-    KELP_S3_REGION: store.region,
-    KELP_S3_ACCESS_KEY: store.accessKey,
-    KELP_S3_SECRET_KEY: store.secretKey,
-    KELP_TABLE_ENDPOINT: table.endpoint,
-    KELP_TABLE: table.table,
-  });
-  instances += 1;
-  const bundle = (await import(`${pathToFileURL(join(dir, 'broker.mjs')).href}?${instances}`)) as { handler: FunctionHandler };
-  return bundle.handler;
-}
+afterAll(() => built.remove());
 
 const sendTo =
   (handler: FunctionHandler): Send =>
@@ -52,7 +25,7 @@ const sendTo =
 describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) => {
   let handler: FunctionHandler;
   beforeAll(async () => {
-    handler = await coldStart(sharedStack().store, await freshTable(kind, AbortSignal.timeout(TEST_MS)));
+    handler = await built.broker(sharedStack().store, await freshTable(kind, AbortSignal.timeout(TEST_MS)));
   }, TEST_MS);
 
   test('the main ways, once through', async () => expect(await goThrough(sendTo(handler), `function-${kind}`)).toBe(9), TEST_MS);
@@ -93,10 +66,10 @@ test(
   'another instance knows nothing and finds everything',
   async () => {
     const table = await freshTable('dynoxide', AbortSignal.timeout(TEST_MS));
-    const first = sendTo(await coldStart(sharedStack().store, table));
+    const first = sendTo(await built.broker(sharedStack().store, table));
     await first('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
     await first('POST', '/v1/topics/t/message?key=a', { body: 'x', headers: { 'content-type': 'text/plain' } });
-    const second = sendTo(await coldStart(sharedStack().store, table));
+    const second = sendTo(await built.broker(sharedStack().store, table));
     const { messages, cursor } = (await second('GET', '/v1/topics/t/messages')).json;
     expect(messages).toMatchObject([{ text: 'x' }]);
     expect((await first('GET', `/v1/topics/t/messages?cursor=${cursor}`)).json.messages).toEqual([]);
@@ -114,7 +87,7 @@ describe('J-48 with stores of its own', () => {
   test(
     'a store that is gone and back: an answer in time, then the message',
     async () => {
-      const handler = await coldStart(own.store, own.table);
+      const handler = await built.broker(own.store, own.table);
       const send = sendTo(handler);
       await send('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
       await own.killStore();

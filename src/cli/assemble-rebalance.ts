@@ -1,0 +1,37 @@
+import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import { createControl } from '../control/create-control.ts';
+import type { LeaderService } from '../control/control.ts';
+import type { MemberAddress } from '../control/member.ts';
+import { IDLE } from '../model/broker.ts';
+import type { BrokerId } from '../model/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import { createHeads } from '../state/heads.ts';
+import { assembleCommon } from './assemble-common.ts';
+import type { CommonConfiguration } from './environment.ts';
+import { createScheduleHandler, type ScheduleHandler } from './schedule-handler.ts';
+
+export type RebalanceParts = {
+  readonly table: MetadataTable;
+  readonly clock: Clock;
+  /** Takes one log line. */
+  readonly write: (line: string) => void;
+};
+
+/** It serves nothing and nobody can ask it anything: it registers nowhere, and leads only for the time of a call. */
+const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet', zone: '' };
+
+/** The control plane without a broker, for a schedule: has all topics looked at by whoever leads, or else by itself. */
+export function assembleRebalance(configuration: CommonConfiguration, { table, clock, write }: RebalanceParts): ScheduleHandler {
+  const telemetry = createLogTelemetry({ clock, write });
+  const common = assembleCommon(configuration, { table, clock, telemetry });
+  const control = createControl({
+    ...common,
+    heads: createHeads(common.table),
+    meter: { sample: () => IDLE },
+    pressure: { sample: () => [] },
+    self: SELF,
+  });
+  const rebalance: LeaderService['rebalance'] = control.leaderService.rebalance;
+  return createScheduleHandler({ clock, telemetry, rebalance });
+}
