@@ -12,6 +12,7 @@ import { createPublishMessage } from './publish-message.ts';
 import { createPublishMessages } from './publish-messages.ts';
 import { createReadSegment } from './read-segment.ts';
 import { createReadTopic } from './read-topic.ts';
+import { createRebalance } from './rebalance.ts';
 import { createGetScaling } from './scaling.ts';
 import { createMergeSegments, createSplitSegment } from './scale-segments.ts';
 import { createGetSegment, createListSegments } from './segments.ts';
@@ -61,6 +62,7 @@ function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>
     splitSegment: createSplitSegment(deps),
     mergeSegments: createMergeSegments(deps),
     getScaling: createGetScaling(deps),
+    rebalance: createRebalance(deps),
     listBrokers: createListBrokers(deps),
     getLeader: createGetLeader(deps),
     drainBroker: createDrainBroker(deps),

@@ -3,15 +3,14 @@ import { readJson, nextKind, readString } from '../format/json-reader.ts';
 import { type AssignedRange, type Assignment, type BrokerAddress, isDraining } from '../model/broker.ts';
 import { invalid, KelpError } from '../model/errors.ts';
 import { type BrokerId, isBrokerId } from '../model/ids.ts';
-import { CONTROL_REQUEST_BYTES_MAX, DRAIN_PER_SECOND_DEFAULT, DRAIN_PER_SECOND_MAX } from '../model/limits.ts';
+import { DRAIN_PER_SECOND_DEFAULT, DRAIN_PER_SECOND_MAX } from '../model/limits.ts';
 import type { Bytes } from '../model/message.ts';
 import { jsonText, okJson } from './answer.ts';
-import type { Call, Handler } from './call.ts';
+import type { Handler } from './call.ts';
 import type { HttpDependencies } from './dependencies.ts';
-import { isWithoutBody } from './function-environment.ts';
 import { readCount, readOnlyMember } from './json-members.ts';
-import { JSON_MEDIA, negotiate, requireJson } from './media-type.ts';
-import { bodyOf } from './publish-body.ts';
+import { JSON_MEDIA, negotiate } from './media-type.ts';
+import { optionalBody } from './optional-body.ts';
 import { parseQuery } from './query.ts';
 import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
 
@@ -61,15 +60,6 @@ export function createDrainBroker(deps: HttpDependencies): Handler {
 }
 
 const noBroker = (field: string): KelpError => invalid('invalid-broker', field, 'a broker is 1 to 32 of a-z 0-9 -, the first no hyphen');
-
-/** Undefined: it is empty, and may be of any type. */
-async function optionalBody(deps: HttpDependencies, call: Call): Promise<Bytes | undefined> {
-  if (isWithoutBody(call.context)) return undefined;
-  const body = await bodyOf(deps, call, CONTROL_REQUEST_BYTES_MAX);
-  if (body.length === 0) return undefined;
-  requireJson(call.context.req.header('content-type'));
-  return body;
-}
 
 /** `{"suspect": id}`. Errors `invalid-json`, `invalid-request`, `invalid-broker`. */
 function parseSuspect(body: Bytes | undefined): BrokerId | undefined {

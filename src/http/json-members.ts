@@ -25,14 +25,25 @@ export function forEachMember(reader: JsonReader, visit: (name: string) => void)
   }
 }
 
-/** A whole body that is an object with at most this one member. Errors `invalid-json`, `invalid-request`. */
-export function readOnlyMember(reader: JsonReader, member: string, visit: () => void): void {
+/**
+ * A whole body that is an object with any of these members, each read by its own function. Errors `invalid-json`,
+ * `invalid-request`.
+ */
+export function readMembers(reader: JsonReader, members: ReadonlyMap<string, () => void>): void {
   if (nextKind(reader) !== 'object') throw invalid('invalid-request', '', 'the body is an object');
   forEachMember(reader, (name) => {
-    if (name !== member) throw invalid('invalid-request', memberField(reader), `no such member; there is ${member}`);
-    visit();
+    const read = members.get(name);
+    if (read === undefined) {
+      throw invalid('invalid-request', memberField(reader), `no such member; there is ${[...members.keys()].join(' and ')}`);
+    }
+    read();
   });
   endJson(reader);
+}
+
+/** The same with at most one member. */
+export function readOnlyMember(reader: JsonReader, member: string, visit: () => void): void {
+  readMembers(reader, new Map([[member, visit]]));
 }
 
 /** The next value, if it is an integer from 1 to `max`. */

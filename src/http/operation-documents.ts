@@ -15,7 +15,7 @@ import {
 } from '../model/limits.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
 import type { Operation } from './paths.ts';
-import { ScaleHistory } from './scale-schemas.ts';
+import { Rebalance, Rebalanced, ScaleHistory } from './scale-schemas.ts';
 import * as schemas from './schemas.ts';
 
 /** A body in each of its types: JSON by a schema, anything else as it is. */
@@ -260,6 +260,14 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
     parameters: [topic, timeout],
     answers: { 200: { description: 'The history.', content: { [JSON_MEDIA]: ScaleHistory } } },
     problems: [404, 406],
+  },
+  rebalance: {
+    summary: 'Has the leader look at all topics, or at one, and split and merge now.',
+    parameters: [timeout],
+    body: { [JSON_MEDIA]: Rebalance },
+    bodyOptional: true,
+    answers: { 200: { description: 'What was planned, and what became of it.', content: { [JSON_MEDIA]: Rebalanced } } },
+    problems: [404, 413, 415, 504],
   },
   listBrokers: {
     summary: 'All brokers, in order of their ids.',

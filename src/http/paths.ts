@@ -20,6 +20,7 @@ export type Operation =
   | 'splitSegment'
   | 'mergeSegments'
   | 'getScaling'
+  | 'rebalance'
   | 'listBrokers'
   | 'getLeader'
   | 'drainBroker';
@@ -57,6 +58,7 @@ export const ROUTES: readonly Route[] = [
   { operation: 'splitSegment', method: 'POST', path: `${SEGMENT}/split` },
   { operation: 'mergeSegments', method: 'POST', path: `${TOPIC}/segments/merge` },
   { operation: 'getScaling', method: 'GET', path: `${TOPIC}/scaling` },
+  { operation: 'rebalance', method: 'POST', path: '/v1/rebalance' },
   { operation: 'listBrokers', method: 'GET', path: '/v1/brokers' },
   { operation: 'getLeader', method: 'GET', path: '/v1/leader' },
   { operation: 'drainBroker', method: 'POST', path: '/v1/brokers/:broker/drain' },

@@ -101,6 +101,17 @@ export const TopicsPage = z.strictObject({ topics: z.array(Topic), next: TopicNa
 
 export const SegmentRange = z.strictObject({ segment: SegmentId, lo: Partition, hi: Partition }).meta({ id: 'SegmentRange' });
 
+export const Load = z.number().min(0);
+export const Share = z.number().min(0).max(1);
+
+export const SegmentLoad = z
+  .strictObject({ messagesPerSecond: Load, bytesPerSecond: Integer, commitsPerSecond: Load, ofTarget: Load })
+  .meta({ id: 'SegmentLoad', description: '`ofTarget`: in times what a segment is to carry, by the measure that is highest.' });
+
+export const HotKey = z
+  .strictObject({ lo: Partition, hi: Partition, share: Share })
+  .meta({ id: 'HotKey', description: 'One partition, of these, has more than half of the messages of a segment that carries too much.' });
+
 export const Segment = z
   .strictObject({
     segment: SegmentId,
@@ -113,6 +124,8 @@ export const Segment = z
     successors: z.array(SegmentId),
     openedMs: Integer.optional(),
     endedMs: Integer.optional(),
+    load: SegmentLoad.optional(),
+    hotKey: HotKey.optional(),
   })
   .meta({ id: 'Segment' });
 

@@ -55,6 +55,7 @@ test('each answer that is documented comes, and is what the document says', asyn
   for (const target of ['/v1/brokers', '/v1/leader']) expect((await t.send('GET', target)).status).toBe(200);
   expect((await t.send('POST', `${path}/segments/${log.segment}/brokers`)).status).toBe(200);
   expect((await t.send('POST', '/v1/brokers/a/drain')).status).toBe(202);
+  expect((await t.send('POST', '/v1/rebalance')).status).toBe(200);
   for (const accept of ['application/json', 'application/x-ndjson', 'application/vnd.kelp.batch', 'text/event-stream']) {
     await log.read('', { accept });
     if (accept !== 'text/event-stream') await t.send('GET', `${path}/messages`, { headers: { accept } });
