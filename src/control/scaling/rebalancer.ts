@@ -22,7 +22,7 @@ export type Rebalancer = {
   rebalance(asked: { readonly topic?: TopicId; readonly dryRun: boolean }, signal: AbortSignal): Promise<readonly TopicPlan[]>;
   /** As of LeaderService. */
   nudge(topic: TopicId, pressures: readonly SegmentPressure[]): void;
-  /** As of LeaderService. Error `not-found`/`topic-not-found`. */
+  /** As of LeaderService. */
   loads(topic: TopicId, signal: AbortSignal): Promise<TopicLoads>;
 };
 

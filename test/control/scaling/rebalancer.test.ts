@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'vitest';
+import { putBroker, someBroker } from '../some-broker.ts';
+import { QUIET_LOOK_MS_MAX, TOPICS_READ_MS } from '../../../src/model/scaling-limits.ts';
+import type { SegmentPressure } from '../../../src/model/segment-pressure.ts';
+import type { Topic } from '../../../src/model/topic.ts';
+import { interceptTable } from '../../simulation/intercept.ts';
+import { tiles } from '../../topology/tiles.ts';
+import type { Leading, LeaderOptions, TestLeader } from '../failover/world.ts';
+import { at as partitionAt, createFloodWorld, even, type FloodWorld } from './flood-world.ts';
+
+// The leader's own looks, on a virtual clock: `a` leads, `b` is there.
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const TICK_MS = 5_000;
+
+type Scene = {
+  readonly world: FloodWorld;
+  readonly leader: TestLeader;
+  readonly leading: Leading;
+  /** What was asked of the table by the leader, such as `get head`. */
+  readonly calls: string[];
+};
+
+async function scene(options: Partial<LeaderOptions> = {}): Promise<Scene> {
+  const world = createFloodWorld();
+  const [a] = [await world.live('a'), await world.live('b')];
+  const calls: string[] = [];
+  const table = interceptTable(world.table, (call, make) => (calls.push(call.name), make()));
+  const leader = world.leader(a, { table, rebalanceMs: TICK_MS, ...options });
+  return { world, leader, leading: leader.lead(), calls };
+}
+
+const counted = ({ leader }: Scene, name: string): string[] =>
+  leader.telemetry.counts.flatMap((count) => (count.name === name ? Object.values(count.attributes).join(' ') : []));
+const logged = ({ leader }: Scene, level: 'info' | 'warn'): string[] =>
+  leader.telemetry.logs.flatMap((line) => (line.level === level && /partitions/.test(line.message) ? line.message : []));
+const pressureOf = (topic: Topic, segment: string, throttledPerSecond: number): SegmentPressure => ({
+  topic: topic.id,
+  segment: segment as SegmentPressure['segment'],
+  throttledPerSecond,
+  queuedMs: 0,
+});
+
+async function end({ world, leader, leading }: Scene): Promise<void> {
+  expect(world.watch.problems()).toEqual([]);
+  expect(leader.telemetry.total('kelp.rebalance.failed')).toBe(0);
+  await leading.stop();
+}
+
+describe('load', () => {
+  test('a flood splits until each segment carries what it can; what it leaves merges, down to the minimum', async () => {
+    const at = await scene();
+    const { world } = at;
+    const topic = await world.flooded({ minSegments: 2 }, { segments: 2 });
+    await world.clock.advance(MINUTE_MS);
+    await world.flow(topic, even(7_000), { seconds: 90 });
+    const flooded = await world.open(topic);
+    expect(flooded.length).toBeGreaterThanOrEqual(8);
+    expect(flooded.length).toBeLessThanOrEqual(16);
+    await world.clock.advance(2 * HOUR_MS);
+    expect(await world.open(topic)).toHaveLength(2);
+    const changes = counted(at, 'kelp.rebalance.changes');
+    expect(new Set(changes)).toEqual(new Set(['split over-target', 'merge quiet']));
+    // Each split was merged once: nothing went to and fro.
+    expect(changes).toHaveLength(2 * (flooded.length - 2));
+    expect(at.leader.telemetry.records.filter(({ name }) => name === 'kelp.rebalance.seconds').length).toBeGreaterThan(20);
+    await end(at);
+  });
+
+  test('a steady load around the target comes to rest', async () => {
+    const at = await scene();
+    const { world } = at;
+    const topic = await world.flooded({}, { segments: 4 });
+    await world.flow(topic, even(3_800), { seconds: 1_800 });
+    expect(await world.open(topic)).toHaveLength(4);
+    expect(counted(at, 'kelp.rebalance.changes')).toEqual([]);
+    await end(at);
+  });
+
+  test('another leader knows how old segments are, and goes on', async () => {
+    const at = await scene();
+    const { world } = at;
+    const topic = await world.flooded();
+    await world.clock.advance(MINUTE_MS);
+    await world.flow(topic, even(3_500), { seconds: 60 });
+    await at.leading.stop();
+    const { length } = await world.open(topic);
+    expect(length).toBeGreaterThanOrEqual(4);
+    // For all that time nobody leads.
+    await world.clock.advance(HOUR_MS);
+    const next = world.leader(await world.live('c'), { rebalanceMs: TICK_MS });
+    const leading = next.lead();
+    // The cool-down is over before it has begun: only what merged lately waits.
+    await world.clock.advance(10 * MINUTE_MS);
+    expect((await world.open(topic)).length).toBeLessThan(length);
+    expect(next.telemetry.total('kelp.rebalance.changes')).toBeGreaterThan(0);
+    expect(world.watch.problems()).toEqual([]);
+    await leading.stop();
+  });
+
+  test('one whose first look at old segments finds them at rest does not take their past for their present', async () => {
+    const world = createFloodWorld();
+    const a = await world.live('a');
+    const topic = await world.flooded();
+    await world.clock.advance(MINUTE_MS);
+    // More than ten times the target, while nobody leads; over its life, more than the target still.
+    await world.flow(topic, even(20_000), { seconds: 60 });
+    await world.clock.advance(10 * MINUTE_MS);
+    const leader = world.leader(a, { rebalanceMs: TICK_MS });
+    const leading = leader.lead();
+    await world.clock.advance(5 * MINUTE_MS);
+    expect(await world.open(topic)).toHaveLength(1);
+    await leading.stop();
+  });
+});
+
+describe('what brokers say', () => {
+  test('a nudge brings a quiet topic back at once, and again no sooner than it may', async () => {
+    const at = await scene();
+    const { world, leader, calls } = at;
+    const topic = await world.flooded();
+    await world.clock.advance(10 * MINUTE_MS);
+    await world.flow(topic, even(6_000), { seconds: 1 });
+    const looks = (): number => calls.filter((name) => name === 'get head').length;
+    const before = looks();
+    for (let n = 0; n < 10; n += 1) await leader.duties.nudge(topic.id, [], world.signal);
+    await world.clock.advance(100);
+    expect(looks() - before).toBe(1);
+    await world.flow(topic, even(6_000), { seconds: 10 });
+    expect((await world.open(topic)).length).toBeGreaterThan(1);
+    await end(at);
+  });
+
+  test('a nudge names a topic that nobody has listed yet', async () => {
+    const at = await scene();
+    const { world, leader } = at;
+    await world.clock.advance(1_000);
+    const topic = await world.flooded();
+    await world.flow(topic, even(6_000), { seconds: 1 });
+    await leader.duties.nudge(topic.id, [], world.signal);
+    await world.flow(topic, even(6_000), { seconds: 10 });
+    expect((await world.open(topic)).length).toBeGreaterThan(1);
+    await end(at);
+  });
+
+  test.each([
+    { how: 'a nudge', isNudged: true },
+    { how: 'a heartbeat', isNudged: false },
+  ])('what the table throttles is split below its target, known by $how', async ({ isNudged }) => {
+    const at = await scene();
+    const { world, leader } = at;
+    const topic = await world.flooded();
+    await world.clock.advance(10 * MINUTE_MS);
+    await world.flow(topic, even(300), { seconds: 3 });
+    const pressure = [pressureOf(topic, 's0000000', 7)];
+    if (isNudged) await leader.duties.nudge(topic.id, pressure, world.signal);
+    else await putBroker(world.table, someBroker('b', { pressure, version: 1_000 }));
+    await world.flow(topic, even(300), { seconds: 15 });
+    expect(await world.open(topic)).toHaveLength(2);
+    expect(counted(at, 'kelp.rebalance.changes')).toEqual(['split throttled']);
+    await end(at);
+  });
+
+  test('what a broker says of another topic, or only waits for, throttles nothing', async () => {
+    const at = await scene();
+    const { world, leader } = at;
+    const topic = await world.flooded();
+    const other = await world.flooded({}, { name: 'other' });
+    await world.clock.advance(MINUTE_MS);
+    const waiting = { ...pressureOf(topic, 's0000000', 0), queuedMs: 5_000 };
+    for (let n = 0; n < 5; n += 1) {
+      await leader.duties.nudge(other.id, [pressureOf(topic, 's0000000', 9), waiting], world.signal);
+      await leader.duties.nudge(topic.id, [waiting], world.signal);
+      await world.flow(topic, even(300), { seconds: 3 });
+    }
+    expect(await world.open(topic)).toHaveLength(1);
+    await end(at);
+  });
+});
+
+test('one hot key is said, and not split in vain; once it is gone, that is said, too', async () => {
+  const at = await scene();
+  const { world } = at;
+  const topic = await world.flooded();
+  await world.clock.advance(1_000);
+  await world.flow(topic, partitionAt(40_000, 3_000), { seconds: 120 });
+  const hot = await world.open(topic);
+  // Cut out, bucket by bucket, and then left alone.
+  expect(hot.some(({ lo, hi }) => lo <= 40_000 && hi >= 40_000 && hi - lo < 16)).toBe(true);
+  const splits = counted(at, 'kelp.rebalance.changes').length;
+  await world.flow(topic, partitionAt(40_000, 3_000), { seconds: 60 });
+  expect(counted(at, 'kelp.rebalance.changes')).toHaveLength(splits);
+  expect(logged(at, 'warn')).toHaveLength(1);
+  expect(at.leader.telemetry.total('kelp.hot_keys')).toBe(1);
+  const { hotKeys } = await world.run(at.leader.duties.loads(topic.id, world.signal));
+  expect(hotKeys).toMatchObject([{ lo: 40_000, hi: 40_000, share: 1 }]);
+  await world.clock.advance(2 * MINUTE_MS);
+  expect(logged(at, 'info')).toHaveLength(1);
+  expect(at.leader.telemetry.total('kelp.hot_keys')).toBe(0);
+  await end(at);
+});
+
+test('the gauge of hot keys is the leader’s alone: it ends with the term', async () => {
+  const at = await scene();
+  const { world } = at;
+  const topic = await world.flooded();
+  await world.flow(topic, partitionAt(7, 3_000), { seconds: 90 });
+  expect(at.leader.telemetry.total('kelp.hot_keys')).toBe(1);
+  await end(at);
+  expect(at.leader.telemetry.total('kelp.hot_keys')).toBe(0);
+});
+
+test('an expected flood finds its segments, though nothing happened in the topic before', async () => {
+  const at = await scene();
+  const { world } = at;
+  const topic = await world.flooded({ schedule: [{ cron: '30 * * * *', durationSeconds: 600, minSegments: 32 }] });
+  const beginsMs = Math.ceil((world.clock.nowMs() - 30 * MINUTE_MS) / HOUR_MS) * HOUR_MS + 30 * MINUTE_MS;
+  await world.clock.advance(beginsMs - world.clock.nowMs() - 3 * MINUTE_MS);
+  expect(await world.open(topic)).toHaveLength(1);
+  await world.clock.advance(3 * MINUTE_MS);
+  expect(await world.open(topic)).toHaveLength(32);
+  // Once it is over, and the next one far, they merge again.
+  await world.clock.advance(11 * MINUTE_MS);
+  expect(new Set(counted(at, 'kelp.rebalance.changes'))).toEqual(new Set(['split minimum']));
+  await end(at);
+});
+
+describe('what it costs', () => {
+  test('of an idle leader with two topics: some operations a minute', async () => {
+    const at = await scene();
+    const { world, calls } = at;
+    for (const name of ['one', 'two']) await world.flooded({}, { name });
+    await world.clock.advance(5 * MINUTE_MS);
+    calls.length = 0;
+    await world.clock.advance(10 * MINUTE_MS);
+    const ofScaling = calls.filter((name) => /topic|head|name/.test(name));
+    expect(ofScaling.length / 10).toBeLessThanOrEqual(6);
+    await end(at);
+  });
+
+  test('of a thousand idle topics: no more looks a second than it may, and each of them once a minute', async () => {
+    const at = await scene();
+    const { world, calls } = at;
+    for (let n = 0; n < 1_000; n += 1) await world.flooded({}, { name: `t${n}` });
+    const most = await mostASecond(at, 180);
+    expect(most).toBeLessThanOrEqual(100 + 5);
+    calls.length = 0;
+    await world.clock.advance(2 * QUIET_LOOK_MS_MAX);
+    const heads = calls.filter((name) => name === 'get head').length;
+    expect(heads).toBeGreaterThanOrEqual(1_000);
+    expect(heads).toBeLessThanOrEqual(2_200);
+    await end(at);
+  }, 60_000);
+
+  async function mostASecond({ world, calls }: Scene, seconds: number): Promise<number> {
+    let most = 0;
+    for (let second = 0; second < seconds; second += 1) {
+      calls.length = 0;
+      await world.clock.advance(1_000);
+      most = Math.max(most, calls.filter((name) => /topic|head/.test(name)).length);
+    }
+    return most;
+  }
+});
+
+test('topics that come are found, those that go are forgotten', async () => {
+  const at = await scene();
+  const { world, leader, calls } = at;
+  const gone = await world.flooded({}, { name: 'gone' });
+  await world.clock.advance(MINUTE_MS);
+  await world.run(world.broker().topics.delete('gone', world.signal));
+  const topic = await world.flooded();
+  await world.flow(topic, even(6_000), { seconds: TOPICS_READ_MS / 1_000 + 20 });
+  expect((await world.open(topic)).length).toBeGreaterThan(1);
+  await world.run(world.broker().topics.delete('t', world.signal));
+  await world.clock.advance(5 * MINUTE_MS);
+  calls.length = 0;
+  await world.clock.advance(5 * MINUTE_MS);
+  expect(calls.filter((name) => /topic|head/.test(name))).toEqual([]);
+  expect(await world.run(leader.duties.loads(gone.id, world.signal))).toEqual({ segments: [], hotKeys: [] });
+  await end(at);
+});
+
+test('told never to look by itself, it does not, whatever happens', async () => {
+  const at = await scene({ rebalanceMs: 0 });
+  const { world, leader, calls } = at;
+  const topic = await world.flooded({ minSegments: 8 });
+  await world.clock.advance(MINUTE_MS);
+  calls.length = 0;
+  await leader.duties.nudge(topic.id, [pressureOf(topic, 's0000000', 9)], world.signal);
+  await world.flow(topic, even(9_000), { seconds: 60 });
+  expect(calls.filter((name) => /topic|head|name/.test(name))).toEqual([]);
+  expect(await world.open(topic)).toHaveLength(1);
+  // By hand it does the same as ever.
+  await world.run(leader.duties.rebalance({ dryRun: false }, world.signal));
+  expect(await world.open(topic)).toSatisfy(tiles);
+  expect(await world.open(topic)).toHaveLength(2);
+  await end(at);
+});
