@@ -9,7 +9,7 @@ import type { LeaderService } from '../../src/control/control.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
 import { PEER_ANSWER_BYTES_MAX, SEGMENTS_OPEN_MAX } from '../../src/model/limits.ts';
 import { PLANS_LINES_MAX, PRESSED_SEGMENTS_MAX } from '../../src/model/scaling-limits.ts';
-import type { HotKey, PlannedOutcome, TopicLoads, TopicPlan } from '../../src/model/scaling.ts';
+import type { HeldBack, HotKey, PlannedOutcome, TopicLoads, TopicPlan } from '../../src/model/scaling.ts';
 import { brokerId } from './some-broker.ts';
 
 const { signal } = new AbortController();
@@ -120,12 +120,12 @@ test('an answer that is not understood is no answer', () => {
   }
 });
 
-const segment = fc.nat({ max: 2_000 }).map(segmentId);
+const someSegment = fc.nat({ max: 2_000 }).map(segmentId);
 const partition = fc.nat({ max: 65_535 });
 const rate = fc.double({ min: 0, max: 1e12, noNaN: true });
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 const outcome = {
-  children: fc.array(segment, { minLength: 1, maxLength: 2 }),
+  children: fc.array(someSegment, { minLength: 1, maxLength: 2 }),
   refused: fc.constantFrom('segment-sealed', 'not-splittable'),
 };
 const splitReason = fc.oneof(
@@ -139,20 +139,19 @@ const splitReason = fc.oneof(
 const mergeReason = fc.record({ why: fc.constant('quiet' as const), load: rate, loadMax: rate, average: rate });
 const someChange: fc.Arbitrary<PlannedOutcome> = fc.oneof(
   fc.record(
-    { kind: fc.constant('split' as const), segment, at: partition, reason: splitReason, ...outcome },
+    { kind: fc.constant('split' as const), segment: someSegment, at: partition, reason: splitReason, ...outcome },
     { requiredKeys: ['kind', 'segment', 'at', 'reason'] },
   ),
   fc.record(
-    { kind: fc.constant('merge' as const), segments: fc.tuple(segment, segment), reason: mergeReason, ...outcome },
+    { kind: fc.constant('merge' as const), segments: fc.tuple(someSegment, someSegment), reason: mergeReason, ...outcome },
     { requiredKeys: ['kind', 'segments', 'reason'] },
   ),
 );
-const someHotKey: fc.Arbitrary<HotKey> = fc.record({ segment, lo: partition, hi: partition, share, load: rate });
+const someHotKey: fc.Arbitrary<HotKey> = fc.record({ segment: someSegment, lo: partition, hi: partition, share, load: rate });
+const HELD_WHY: readonly HeldBack['why'][] = ['hot-key', 'one-partition', 'cool-down', 'limit', 'in-vain', 'not-known', 'busy'];
 const heldBack = fc.record({
-  segment,
-  why: fc.constantFrom('hot-key', 'one-partition', 'cool-down', 'limit', 'in-vain', 'not-known', 'busy') as fc.Arbitrary<
-    TopicPlan['held'][number]['why']
-  >,
+  segment: someSegment,
+  why: fc.constantFrom(...HELD_WHY),
   load: rate,
 });
 const somePlan: fc.Arbitrary<TopicPlan> = fc.record({
@@ -164,7 +163,7 @@ const somePlan: fc.Arbitrary<TopicPlan> = fc.record({
   held: fc.array(heldBack, { maxLength: 3 }),
 });
 const someLoads: fc.Arbitrary<TopicLoads> = fc.record({
-  segments: fc.array(fc.record({ segment, messages: rate, bytes: rate, commits: rate, load: rate })),
+  segments: fc.array(fc.record({ segment: someSegment, messages: rate, bytes: rate, commits: rate, load: rate })),
   hotKeys: fc.array(someHotKey, { maxLength: 3 }),
 });
 
