@@ -3,6 +3,7 @@ import { encodeProblem } from '../../src/format/peer-problem.ts';
 import { type BrokerKind, IDLE } from '../../src/model/broker.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { BrokerId } from '../../src/model/ids.ts';
+import { REBALANCE_MS } from '../../src/model/scaling-limits.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import type { Peers } from '../../src/ports/peers.ts';
 import { createHeads } from '../../src/state/heads.ts';
@@ -97,6 +98,7 @@ export function createControlWorld(seed: number | string = 1): ControlWorld {
       },
       meter: { sample: () => ({ ...IDLE, ...load }) },
       pressure: { sample: () => [] },
+      rebalanceMs: REBALANCE_MS,
       ...(alone ? {} : { peers }),
       ...(nameless ? {} : { self: { id: brokerId(id), url: `http://${id}:80`, kind, zone } }),
     };
