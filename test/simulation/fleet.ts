@@ -26,6 +26,8 @@ export type MemberOptions = {
   readonly freezeMs: number;
   /** Mean time between two that are drained or told to stop; then they end, and come back. */
   readonly drainMs: number;
+  /** How often whoever leads looks whether segments are to split or merge. */
+  readonly rebalanceMs: number;
 };
 
 export type Fleet = {
@@ -83,7 +85,7 @@ export function createFleet(world: TestWorld, random: SeededRandom, options: Fle
     const self = { id, url: `http://${id}`, kind: 'process', zone: '' } as const;
     const { faults } = options;
     const peersShare = (): number => (isCalm ? 0 : (members?.faultsShare ?? 0));
-    const member = members === undefined ? {} : { member: { self, network } };
+    const member = members === undefined ? {} : { member: { self, network, rebalanceMs: members.rebalanceMs } };
     const life = { ...createLife(world, { random: own, faults, unlessCalm, peersShare, skew, ...member }), id };
     everybody.push(life);
     void jumpNowAndThen(own.fork('clock'), skew);

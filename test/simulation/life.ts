@@ -1,6 +1,6 @@
 import { KelpError } from '../../src/model/errors.ts';
 import type { MemberAddress } from '../../src/control/member.ts';
-import type { PeerOperation } from '../../src/ports/peers.ts';
+import type { PeerOperation, Peers } from '../../src/ports/peers.ts';
 import { createFaultyStore } from '../faults/faulty-store.ts';
 import { createFaultyTable, untilAborted } from '../faults/faulty-table.ts';
 import { type FaultMix, randomStoreFaults, randomTableFaults } from '../faults/random-faults.ts';
@@ -35,7 +35,7 @@ export type LifeOptions = {
   /** How far its wall clock is off now. */
   readonly skew: { readonly ms: number };
   /** Where it is one of several that know each other. */
-  readonly member?: { readonly self: MemberAddress; readonly network: PeerNetwork };
+  readonly member?: { readonly self: MemberAddress; readonly network: PeerNetwork; readonly rebalanceMs: number };
 };
 
 const TRAVEL_MS_MAX = 8;
@@ -60,15 +60,14 @@ export function createLife(world: TestWorld, { random, faults, unlessCalm, peers
     msMax: faults.msMax,
     travelMsMax: TRAVEL_MS_MAX,
   });
+  const aroundPeers: Peers = { send: (request, signal) => around(request, () => peers.send(request, signal)) };
   const broker = world.broker({
     table: interceptTable(faultyTable, around),
     store: interceptStore(faultyStore, around),
     clock: freezer.clock(world.clock.skewed(skew)),
     random,
     wrapped: true,
-    ...(member === undefined
-      ? {}
-      : { member: { self: member.self, peers: { send: (request, signal) => around(request, () => peers.send(request, signal)) } } }),
+    ...(member === undefined ? {} : { member: { self: member.self, rebalanceMs: member.rebalanceMs, peers: aroundPeers } }),
   });
   const life: Life = {
     broker,

@@ -8,6 +8,7 @@ import { ask, type Client, think } from './log-writers.ts';
 
 const WAIT_MS_MAX = 1_000;
 const PAGES_MAX = 100_000;
+const LATE_MS_MAX = 10_000;
 
 async function seen({ broker }: Life, slices: readonly BatchSlice[]): Promise<Seen[]> {
   const decoder = new TextDecoder();
@@ -61,10 +62,19 @@ function begin(at: Map<SegmentId, number>, ranges: readonly SegmentRange[]): voi
   for (const { segment } of ranges) if (!at.has(segment)) at.set(segment, 0);
 }
 
-/** Reads the topic by its cursor, at last to the end. */
-export async function topicReader(client: Client): Promise<void> {
+/** Reads the topic by its cursor from the beginning, at last to the end. */
+export const topicReader = (client: Client): Promise<void> => readTopic(client, 'earliest');
+
+/** Comes when much has happened already, and reads what comes from then on. */
+export async function lateReader(client: Client): Promise<void> {
+  const { run, random } = client;
+  await run.world.clock.sleep(random.integer(LATE_MS_MAX), run.world.signal);
+  await readTopic(client, 'latest');
+}
+
+async function readTopic(client: Client, from: 'earliest' | 'latest'): Promise<void> {
   const { run, random, name } = client;
-  let cursor = 'earliest';
+  let cursor: string = from;
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     // What is asked after the end, and is answered with nothing, was everything.
     const isLast = run.isOver();
@@ -75,9 +85,10 @@ export async function topicReader(client: Client): Promise<void> {
       return { cursor: read.cursor, messages: await seen(life, read.slices) };
     });
     if (page !== undefined) {
+      if (cursor === 'latest') run.recorder.began(name);
       ({ cursor } = page);
       run.recorder.see(name, page.messages);
-      if (isLast && run.isQuiet() && page.messages.length === 0) return run.recorder.complete(name);
+      if (isLast && run.isQuiet() && page.messages.length === 0) return from === 'earliest' ? run.recorder.complete(name) : undefined;
     }
     await think(client);
   }

@@ -1,5 +1,6 @@
+import type { Control } from '../../src/control/control.ts';
 import { KelpError } from '../../src/model/errors.ts';
-import { segmentId } from '../../src/model/ids.ts';
+import { segmentId, type SegmentId } from '../../src/model/ids.ts';
 import type { SegmentRange, Topic, TopologyChange } from '../../src/model/topic.ts';
 import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import { carryOn } from '../../src/topology/carry-on.ts';
@@ -9,7 +10,10 @@ import { ask, type Client } from './log-writers.ts';
 const PAUSE_MS_MAX = 4_000;
 const SEGMENTS_MAX = 6;
 
-/** Splits and merges segments now and then, from whatever broker; those that die on the way leave it to others. */
+/**
+ * Splits and merges segments now and then, by whatever broker, or by its leader where it has one; those that die on the way leave it
+ * to others.
+ */
 export async function topologyChanger(client: Client): Promise<number> {
   const { run, random } = client;
   let changes = 0;
@@ -20,6 +24,10 @@ export async function topologyChanger(client: Client): Promise<number> {
         const { id } = await broker.topics.resolve(run.topicName, { fresh: true }, signal);
         const topic = await carryOn(broker.deps, id, signal);
         const change = chooseChange(client, topic);
+        if (broker.member !== undefined && change !== undefined && random.chance(0.7)) {
+          await askLeader(broker.member.control, topic, change, signal);
+          return true;
+        }
         const intended = change === undefined ? undefined : await intend(broker.deps, topic, [change], signal);
         if (change === undefined || intended === undefined) return false;
         await applyChanges(broker.deps, intended, [change], signal);
@@ -33,6 +41,12 @@ export async function topologyChanger(client: Client): Promise<number> {
     }
   }
   return changes;
+}
+
+async function askLeader(control: Control, topic: Topic, { parents, children }: TopologyChange, signal: AbortSignal): Promise<void> {
+  const [first, second] = parents as [SegmentId, SegmentId?];
+  if (second === undefined) await control.split(topic, first, children[1]?.lo ?? 0, signal);
+  else await control.merge(topic, [first, second], signal);
 }
 
 function chooseChange({ random }: Client, topic: Topic): TopologyChange | undefined {

@@ -13,6 +13,8 @@ export type Recorder = {
   see(reader: string, messages: readonly Seen[]): void;
   /** This reader has read all there is. */
   complete(reader: string, tails?: ReadonlyMap<string, number>): void;
+  /** This reader has begun at the end as it is now, and will have read all that is sent from here on. */
+  began(reader: string): void;
   /** An answer that no client may get. */
   surprise(what: string): void;
   history(): History;
@@ -22,7 +24,7 @@ export type Recorder = {
 export function createRecorder(): Recorder {
   const drafts = new Map<string, Draft>();
   const publishes: Publish[] = [];
-  const reads = new Map<string, { messages: Seen[]; complete: boolean; tails?: ReadonlyMap<string, number> }>();
+  const reads = new Map<string, { messages: Seen[]; complete: boolean; since?: number; tails?: ReadonlyMap<string, number> }>();
   const surprises: string[] = [];
   let events = 0;
   const tick = (): number => (events += 1);
@@ -52,6 +54,9 @@ export function createRecorder(): Recorder {
     },
     complete(reader, tails) {
       Object.assign(readOf(reader), { complete: true, ...(tails === undefined ? {} : { tails }) });
+    },
+    began(reader) {
+      readOf(reader).since = tick();
     },
     surprise: (what) => void surprises.push(what),
     history() {

@@ -1,6 +1,9 @@
+import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
+import type { ScalingSettings } from '../../src/model/scaling.ts';
 import type { History } from '../checkers/history.ts';
+import { watchTopology } from '../topology/topology-watch.ts';
 import { createFleet, type FleetCounts, type FleetOptions } from './fleet.ts';
-import { segmentReader, topicReader } from './log-readers.ts';
+import { lateReader, segmentReader, topicReader } from './log-readers.ts';
 import { topologyChanger } from './log-topology.ts';
 import { type Client, keyedWriter, lastWriter, matchingWriter, plainWriter, producerWriter, type Run } from './log-writers.ts';
 import { readTopicLog, type SegmentLog } from './read-log.ts';
@@ -18,12 +21,16 @@ export type SimulationOptions = FleetOptions & {
   readonly readers: number;
   /** Who splits and merges segments. */
   readonly changers: number;
+  /** What the topic's segments are to carry. */
+  readonly scaling?: ScalingSettings;
 };
 
 export type Simulated = {
   readonly history: History;
   readonly surprises: readonly string[];
   readonly open: readonly { readonly lo: number; readonly hi: number }[];
+  /** What is wrong with any version of the topic that was ever written. */
+  readonly topology: readonly string[];
   readonly changes: number;
   readonly counts: FleetCounts;
 };
@@ -35,9 +42,10 @@ const TOPIC = 't';
 
 /** Brokers, writers and readers on shared stores, with every kind of fault. The same seed gives the same history. */
 export async function simulateLog(seed: number, options: SimulationOptions): Promise<Simulated> {
-  const world = createTestWorld(`log ${seed}`);
+  const watch = watchTopology(createMemoryTable());
+  const world = createTestWorld(`log ${seed}`, watch.table);
   const { clock, random } = world;
-  const topic = await world.topic(options.segments, TOPIC);
+  const topic = await world.topic(options.segments, TOPIC, options.scaling);
   const fleet = createFleet(world, random.fork('fleet'), options);
   const recorder = createRecorder();
   const phase = { isOver: false, isQuiet: false };
@@ -56,7 +64,11 @@ export async function simulateLog(seed: number, options: SimulationOptions): Pro
     ...clients('keyed', options.keyedWriters, keyedWriter),
     ...clients('match', options.matchingWriters, matchingWriter),
   ];
-  const readers = [...clients('segments', options.readers, segmentReader), ...clients('topic', options.readers, topicReader)];
+  const readers = [
+    ...clients('segments', options.readers, segmentReader),
+    ...clients('topic', options.readers, topicReader),
+    ...clients('late', options.readers, lateReader),
+  ];
   const changers = clients('changer', options.changers, topologyChanger);
 
   const script = async (): Promise<number> => {
@@ -80,7 +92,14 @@ export async function simulateLog(seed: number, options: SimulationOptions): Pro
   recorder.see(AUDITOR, logs.flatMap(seenOf));
   recorder.complete(AUDITOR, new Map(logs.map(({ head }) => [head.segment, head.tail])));
   const { surprises } = recorder;
-  return { history: recorder.history(), surprises, open: resolved.open, changes, counts: fleet.counts() };
+  return {
+    history: { ...recorder.history(), segments: logs.map(({ head }) => head) },
+    surprises,
+    open: resolved.open,
+    topology: watch.problems(),
+    changes,
+    counts: fleet.counts(),
+  };
 }
 
 /** Ids of children are above those of their parents, so that segments in order of their ids are in the order of lineage. */

@@ -7,6 +7,7 @@ import { type Broker, type BrokerPorts, createBroker } from '../../src/broker/cr
 import { createConsumer } from '../../src/consume/create-consumer.ts';
 import type { Consumer } from '../../src/consume/page.ts';
 import { IDLE } from '../../src/model/broker.ts';
+import type { ScalingSettings } from '../../src/model/scaling.ts';
 import type { Authenticator } from '../../src/ports/authenticator.ts';
 import type { Background } from '../../src/ports/background.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -67,7 +68,7 @@ export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'rand
   /** Where there are other brokers. */
   readonly routes?: Routes;
   /** Where it is one of several that know each other: all of it is put together as the product does. */
-  readonly member?: Required<Pick<BrokerPorts, 'self' | 'peers'>>;
+  readonly member?: Required<Pick<BrokerPorts, 'self' | 'peers'>> & Pick<BrokerPorts, 'rebalanceMs'>;
   /** As a real broker has its stores: attempts bounded, reads asked again. Without, a test sees each call once. */
   readonly wrapped?: boolean;
 };
@@ -141,7 +142,7 @@ export type TestWorld = {
   readonly signal: AbortSignal;
   broker(options?: Partial<BrokerOptions>): TestBroker;
   /** A topic that is there from the beginning, made by a broker that is gone. */
-  topic(segments?: number, name?: string): Promise<Topic>;
+  topic(segments?: number, name?: string, scaling?: ScalingSettings): Promise<Topic>;
   /** Passes time until the work is settled. */
   run<T>(work: Promise<T>): Promise<T>;
 };
@@ -161,8 +162,9 @@ export function createTestWorld(seed: number | string = 1, table: MetadataTable 
       brokers += 1;
       return createTestBroker({ table, store, clock, random: random.fork(`broker ${brokers}`), ...options });
     },
-    async topic(segments = 1, name = 't') {
-      const created = world.broker().topics.create(name, { partitionKey: 'key', segments, replicas: 2 }, world.signal);
+    async topic(segments = 1, name = 't', scaling) {
+      const settings = { partitionKey: 'key', segments, replicas: 2, ...(scaling === undefined ? {} : { scaling }) } as const;
+      const created = world.broker().topics.create(name, settings, world.signal);
       return (await clock.run(created)).topic;
     },
     run: clock.run,
