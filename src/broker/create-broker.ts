@@ -3,7 +3,9 @@ import type { Consumer } from '../consume/page.ts';
 import { type ControlPlane, createControl } from '../control/create-control.ts';
 import type { MemberAddress } from '../control/member.ts';
 import type { BrokerAddress } from '../model/broker.ts';
-import type { BrokerId, SegmentId } from '../model/ids.ts';
+import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
+import { LEADER_ASK_MS_MAX } from '../model/limits.ts';
+import type { SegmentPressure } from '../model/segment-pressure.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
 import type { Background } from '../ports/background.ts';
@@ -43,6 +45,8 @@ export type BrokerPorts = {
   readonly self?: MemberAddress;
   /** Absent: it asks nothing of other brokers, and they can ask nothing of it. */
   readonly peers?: Peers;
+  /** How often each topic is looked at by whoever leads, in a process; 0 or absent: only when somebody asks. */
+  readonly rebalanceMs?: number;
 };
 
 /** A broker without its HTTP: the services that share what this instance has seen of heads. */
@@ -63,9 +67,9 @@ export type Broker = {
 export function createBroker(ports: BrokerPorts): Broker {
   const heads = createHeads(ports.table);
   const commitIds = createCommitIds(ports);
-  const pressure = createPressureMeter({ ...ports, onPressed: () => undefined });
+  const pressure = createPressureMeter({ ...ports, onPressed: (...pressed) => nudge({ ...ports, control }, ...pressed) });
   const deps = { ...ports, heads, commitIds, pressure };
-  const control = createControl(deps);
+  const control: ControlPlane = createControl(deps);
   const routes = routesOf({ ...deps, control });
   const topics = createTopics(deps);
   const publisher = createPublisher({ ...deps, ...(routes === undefined ? {} : { routes }) });
@@ -87,4 +91,16 @@ function routesOf(deps: BrokerPorts & { readonly heads: Heads; readonly control:
   const { self, peers, control } = deps;
   if (self === undefined || peers === undefined) return undefined;
   return createRoutes({ ...deps, self: self.id, peers, directory: control.directory, leader: control.leaderService });
+}
+
+/** Tells the leader in the background. What fails is only counted: the next heartbeat says the same, and who leads looks by itself. */
+function nudge(
+  { self, peers, control, background, telemetry }: BrokerPorts & { readonly control: ControlPlane },
+  topic: TopicId,
+  pressures: readonly SegmentPressure[],
+): void {
+  if (self === undefined && peers === undefined) return;
+  background.run('nudge', LEADER_ASK_MS_MAX, async (signal) => {
+    await control.leaderService.nudge(topic, pressures, signal).catch(() => telemetry.count('kelp.nudges.failed', 1));
+  });
 }

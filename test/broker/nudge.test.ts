@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { createBroker } from '../../src/broker/create-broker.ts';
+import { leaseKey } from '../../src/format/item-key.ts';
+import { encodeLease } from '../../src/format/lease-item.ts';
+import { IDLE } from '../../src/model/broker.ts';
+import { KelpError } from '../../src/model/errors.ts';
+import type { BrokerId } from '../../src/model/ids.ts';
+import { LEASE_MS } from '../../src/model/limits.ts';
+import { NUDGE_MS } from '../../src/model/scaling-limits.ts';
+import type { Peers } from '../../src/ports/peers.ts';
+import { brief, firstSegment, publishOf } from '../publish/requests.ts';
+import { createTestWorld } from '../simulation/test-broker.ts';
+import { faultyTable } from '../simulation/world-faults.ts';
+
+const encoder = new TextEncoder();
+const LEADER = { broker: 'b' as BrokerId, url: 'http://b:80' };
+
+/** A broker whose commits the table throttles now and then, beside a leader that writes down what it is told. */
+async function site(answer: () => { readonly status: number; readonly body: Uint8Array }) {
+  const world = createTestWorld();
+  const topic = await world.topic();
+  const lease = { ...LEADER, holder: 'n', epoch: 1, version: 1, leaseMs: LEASE_MS };
+  await world.table.put(leaseKey(), encodeLease(lease), [], world.signal);
+  const nudges: unknown[] = [];
+  const peers: Peers = {
+    async send({ broker, operation, body }) {
+      if (operation !== 'nudge') throw new KelpError('unavailable', 'peer-refused', 'nobody listens');
+      nudges.push([broker.id, JSON.parse(Buffer.concat(body).toString())]);
+      return answer();
+    },
+  };
+  const self = { id: 'a' as BrokerId, url: 'http://a:80', kind: 'process', zone: '' } as const;
+  const table = faultyTable(world.table, { 'update head': ['throttled', 'conflict', 'ok', 'throttled', 'ok', 'throttled'] });
+  const broker = world.broker({ table, member: { self, peers } });
+  const publish = async (): Promise<void> => {
+    const result = await world.run(broker.publisher.publish(topic, publishOf(['1']), world.signal));
+    expect(brief(result)[0]).toMatch(/^s0000000:/);
+    await world.clock.advance(1);
+  };
+  const pressures = (throttledPerSecond: number) => [
+    { topic: topic.id, segment: firstSegment(topic), throttledPerSecond, queuedMs: expect.any(Number) as number },
+  ];
+  return { world, broker, publish, nudges, nudge: ['b', { topic: topic.id, pressures: pressures(1) }] };
+}
+
+describe('a segment that is throttled', () => {
+  test('is told of to the leader, in the background, and again after a while', async () => {
+    const { world, broker, publish, nudges, nudge } = await site(() => ({ status: 200, body: encoder.encode('{}') }));
+    await publish();
+    expect(nudges).toEqual([nudge]);
+    await publish();
+    expect(nudges).toHaveLength(1);
+    await world.clock.advance(NUDGE_MS);
+    await publish();
+    expect(nudges).toEqual([nudge, nudge]);
+    expect(broker.notes.counts.get('kelp.nudges.failed')).toBeUndefined();
+  });
+
+  test('is published to all the same where the leader cannot be told, which is counted and not logged', async () => {
+    const { broker, publish, nudges } = await site(() => {
+      throw new KelpError('unavailable', 'peer-refused', 'nobody listens');
+    });
+    await publish();
+    expect(nudges).toHaveLength(1);
+    expect(broker.notes.counts.get('kelp.nudges.failed')).toBe(1);
+    expect(broker.notes.logs.filter(({ message }) => message.includes('nudge'))).toEqual([]);
+  });
+
+  test('is told of to nobody by an instance that has no way to', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const { deps, notes } = world.broker({ table: faultyTable(world.table, { 'update head': ['throttled', 'conflict'] }) });
+    const authenticator = { tag: () => Promise.resolve(new Uint8Array(32)), verify: () => Promise.resolve(true) };
+    const alone = createBroker({ ...deps, authenticator, meter: { sample: () => IDLE } });
+    const result = await world.run(alone.publisher.publish(topic, publishOf(['1']), world.signal));
+    expect(brief(result)).toEqual(['s0000000:0']);
+    await world.run(notes.idle());
+    expect(notes.counts.get('kelp.nudges.failed')).toBeUndefined();
+  });
+});
