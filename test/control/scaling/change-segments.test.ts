@@ -236,6 +236,25 @@ test('counts follow: what was chosen is added, what was served is taken off, wha
   expect(sum() - before).toBe(2);
 });
 
+test('where no broker is registered at all, children have none, and anybody commits to them', async () => {
+  const world = createFailoverWorld();
+  const topic = await world.topic(2);
+  const leader = world.leader(a);
+  const deps: MoveDeps = { ...leader.deps, messenger: createMessenger(leader.deps), living: () => [], unfit: () => new Set() };
+  const applied = await change({ world, topic, leader, deps }, split(0, 9), split(1, 40_000));
+  expect(applied.map(childrenOf)).toEqual([
+    ['s0000002 0–8', 's0000003 9–32767'],
+    ['s0000004 32768–39999', 's0000005 40000–65535'],
+  ]);
+  const { heads, topic: now } = await readLineage(world.table, topic.id);
+  expect(now.open.map(({ segment }) => [heads.get(segment)?.state, heads.get(segment)?.brokers])).toEqual(
+    Array.from({ length: 4 }, () => ['open', []]),
+  );
+  // Somebody is there by the time that it is asked for.
+  await world.live('b');
+  expect(await world.run(leader.deps.assigner.assign(topic, segmentId(2), world.signal))).toEqual([b]);
+});
+
 test('nobody to choose: nothing is written, and nothing counted', async () => {
   const at = await scene(1);
   for (const id of ['a', 'b', 'c']) await at.world.live(id, { drainPerSecond: 1 });

@@ -11,7 +11,7 @@ import {
 import type { Load } from '../../../src/model/head.ts';
 import { segmentId } from '../../../src/model/ids.ts';
 import { LOAD_BUCKETS } from '../../../src/model/limits.ts';
-import { LOAD_WINDOWS_MS } from '../../../src/model/scaling-limits.ts';
+import { LOAD_KNOWN_MS_MAX, LOAD_WINDOWS_MS } from '../../../src/model/scaling-limits.ts';
 
 /** Counters after so many messages, all in one bucket. */
 function counters(messages: number, bucket = 3): Load {
@@ -123,4 +123,17 @@ test('of a topic, what is known of a replaced segment ends, a new one begins wit
   expect(viewAt(next.get(c) as LoadWindows, 5_000)).toMatchObject({ ageMs: 1_000, observedMs: 1_000 });
   expect(messageRates(next.get(c) as LoadWindows, 5_000)[2]).toBeCloseTo(200);
   expect(sampleSegments(first, [{ segment: c }], new Map())).toEqual(new Map());
+});
+
+test('after a time in which nobody looked, the average of it is a forecast, and its observation begins anew', () => {
+  const windows = steady([5_000, 10_000], 100);
+  expect(viewAt(windows, 10_000).observedMs).toBe(10_000);
+  const late = 10_000 + LOAD_KNOWN_MS_MAX + 1;
+  const after = addSample(windows, sample(late, 1_000));
+  expect(viewAt(after, late)).toMatchObject({ observedMs: 0, ageMs: late, sampleAgeMs: 0 });
+  expect(viewAt(after, late).rates[2]?.messages).toBeGreaterThan(0);
+  const next = addSample(after, sample(late + 5_000, 1_000));
+  expect(viewAt(next, late + 5_000).observedMs).toBe(5_000);
+  // Of a segment that was made that long ago, too.
+  expect(viewAt(startWindows(sample(late, 1_000), 0), late)).toMatchObject({ observedMs: 0, ageMs: late });
 });
