@@ -67,6 +67,7 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
     authenticator: createAuthenticator(configuration.secrets),
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
     meter,
+    rebalanceMs: configuration.rebalanceMs,
     ...(self === undefined ? {} : { self }),
   });
   const leaving = new AbortController();

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import type { StoreSettings } from '../adapters/s3/store-settings.ts';
 import { type BrokerId, isBrokerId } from '../model/ids.ts';
 import { REQUEST_BYTES_MAX } from '../model/limits.ts';
+import { REBALANCE_CALL_MS, REBALANCE_MS, SAMPLE_MS_MIN } from '../model/scaling-limits.ts';
 import {
   COMMON_VARIABLES,
   type CommonConfiguration,
@@ -35,6 +36,8 @@ export type Configuration = CommonConfiguration & {
     readonly publicUrl?: string;
   };
   readonly requestBytesMax: number;
+  /** How often each topic is looked at by whoever leads; 0: only when somebody asks. */
+  readonly rebalanceMs: number;
   readonly store: StoreSettings;
 };
 
@@ -50,6 +53,9 @@ const zone = variable('a name of 1 to 64 characters [A-Za-z0-9._-]', matching(/^
 const requestBytesMax = variable(`a number of bytes from ${REQUEST_BYTES_MIN} to ${REQUEST_BYTES_MAX}`, (text) =>
   isInteger(text, REQUEST_BYTES_MIN, REQUEST_BYTES_MAX),
 );
+const rebalanceMs = variable(`a number of milliseconds from ${SAMPLE_MS_MIN} to ${REBALANCE_CALL_MS}, or 0`, (text) => {
+  return text === '0' || isInteger(text, SAMPLE_MS_MIN, REBALANCE_CALL_MS);
+});
 
 const Environment = z.object({
   ...COMMON_VARIABLES,
@@ -61,6 +67,7 @@ const Environment = z.object({
   KELP_ZONE: z.optional(zone),
   KELP_PUBLIC_URL: z.optional(url),
   KELP_REQUEST_BYTES_MAX: z.prefault(requestBytesMax, String(REQUEST_BYTES_MAX)),
+  KELP_REBALANCE_MS: z.prefault(rebalanceMs, String(REBALANCE_MS)),
   KELP_S3_ENDPOINT: url,
   KELP_S3_BUCKET: z.prefault(bucket, 'kelp'),
   KELP_S3_REGION: z.prefault(region, REGION_DEFAULT),
@@ -83,6 +90,7 @@ function toConfiguration(from: Environment): Configuration {
     secrets: secretsOf(from.KELP_SECRET),
     broker: brokerOf(from),
     requestBytesMax: Number(from.KELP_REQUEST_BYTES_MAX),
+    rebalanceMs: Number(from.KELP_REBALANCE_MS),
     store: {
       endpoint: from.KELP_S3_ENDPOINT,
       bucket: from.KELP_S3_BUCKET,

@@ -30,6 +30,7 @@ describe('readConfiguration', () => {
       rootToken: COMPLETE.KELP_ROOT_TOKEN,
       secrets: [COMPLETE.KELP_SECRET],
       requestBytesMax: 16_777_216,
+      rebalanceMs: 5_000,
       store: { endpoint: 'http://127.0.0.1:8333', bucket: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' },
       table: { table: 'kelp', region: 'us-east-1' },
     });
@@ -92,6 +93,9 @@ describe('readConfiguration', () => {
     ['KELP_TABLE', 'ab'],
     ['KELP_REQUEST_BYTES_MAX', '16777217'],
     ['KELP_REQUEST_BYTES_MAX', '1e6'],
+    ['KELP_REBALANCE_MS', '999'],
+    ['KELP_REBALANCE_MS', '60001'],
+    ['KELP_REBALANCE_MS', 'never'],
     ['KELP_BROKER_ID', '-till'],
     ['KELP_BROKER_ID', 'Till'],
     ['KELP_BROKER_ID', 'a'.repeat(33)],
