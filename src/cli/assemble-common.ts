@@ -8,12 +8,15 @@ import type { Random } from '../ports/random.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { CommonConfiguration } from './environment.ts';
 
+/** Absent: it asks nothing of anybody. */
+export type PeerSecrets = Pick<CommonConfiguration, 'internalSecrets'>;
+
 export type CommonParts = { readonly table: MetadataTable; readonly clock: Clock; readonly telemetry: Telemetry };
 
 export type Common = CommonParts & { readonly random: Random; readonly peers?: Peers };
 
 /** What whoever takes part in the control plane needs, in every runtime. */
-export function assembleCommon({ internalSecrets: secret }: CommonConfiguration, { table, clock, telemetry }: CommonParts): Common {
+export function assembleCommon({ internalSecrets: secret }: PeerSecrets, { table, clock, telemetry }: CommonParts): Common {
   const random = createSystemRandom();
   const wrapping = { clock, random, telemetry };
   return {

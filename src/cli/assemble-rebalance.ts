@@ -7,8 +7,7 @@ import type { BrokerId } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { createHeads } from '../state/heads.ts';
-import { assembleCommon } from './assemble-common.ts';
-import type { CommonConfiguration } from './environment.ts';
+import { assembleCommon, type PeerSecrets } from './assemble-common.ts';
 import { createScheduleHandler, type ScheduleHandler } from './schedule-handler.ts';
 
 export type RebalanceParts = {
@@ -22,9 +21,9 @@ export type RebalanceParts = {
 const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet', zone: '' };
 
 /** The control plane without a broker, for a schedule: has all topics looked at by whoever leads, or else by itself. */
-export function assembleRebalance(configuration: CommonConfiguration, { table, clock, write }: RebalanceParts): ScheduleHandler {
+export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }: RebalanceParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
-  const common = assembleCommon(configuration, { table, clock, telemetry });
+  const common = assembleCommon(secrets, { table, clock, telemetry });
   const control = createControl({
     ...common,
     heads: createHeads(common.table),
