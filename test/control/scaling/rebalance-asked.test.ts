@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LOAD_KNOWN_MS_MAX } from '../../../src/model/scaling-limits.ts';
 import type { TopicPlan } from '../../../src/model/scaling.ts';
 import { segmentId, type TopicId } from '../../../src/model/ids.ts';
 import type { Topic } from '../../../src/model/topic.ts';
@@ -61,6 +62,8 @@ describe('one topic', () => {
   test('a dry run shows the same plan, and changes nothing; what it has seen is known afterwards', async () => {
     const at = await scene();
     const topic = await at.world.flooded();
+    // Older than what the average of its life could tell.
+    await at.world.clock.advance(LOAD_KNOWN_MS_MAX);
     await rebalance(at, { topic: topic.id, dryRun: true });
     await at.world.flow(topic, even(3_000), { seconds: 15 });
     const [shown] = await rebalance(at, { topic: topic.id, dryRun: true });
@@ -160,6 +163,58 @@ describe('F11: asked twice at once', () => {
     ]);
     expect(await open(at, topic)).toEqual(['s0000001', 's0000002']);
     expect(world.watch.problems()).toEqual([]);
+  });
+});
+
+describe('F6: a leader that leads no more', () => {
+  const notLeader = { kind: 'unavailable', code: 'not-leader' };
+
+  /** A look that is held at its read of a head, until it is told to go on. */
+  async function held(lead: (leader: TestLeader) => () => void) {
+    const world = createFloodWorld();
+    const a = await world.live('a');
+    const topic = await world.flooded({ minSegments: 2 });
+    let goOn = (): void => undefined;
+    const awake = new Promise<void>((resolve) => (goOn = resolve));
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.name === 'get head') await awake;
+      return make();
+    });
+    const leader = world.leader(a, { table });
+    const end = lead(leader);
+    await world.clock.advance(1_000);
+    const looked = leader.duties.rebalance({ dryRun: false }, world.signal);
+    await world.clock.advance(1_000);
+    end();
+    goOn();
+    return { world, topic, looked };
+  }
+
+  test('its term ends in the middle of a look: nothing is changed', async () => {
+    const { world, topic, looked } = await held((leader) => {
+      const leading = leader.lead();
+      return () => void leading.stop();
+    });
+    await expect(world.run(looked)).rejects.toMatchObject(notLeader);
+    expect(await world.read(topic)).toEqual(topic);
+  });
+
+  test.each(['in the background', 'for a call'])('it slept, %s, and no timer has told it yet: it looks at the clock', async (how) => {
+    let isOver = false;
+    const never = new AbortController().signal;
+    const term = {
+      epoch: 1,
+      get signal() {
+        return isOver ? AbortSignal.abort(new Error('its term is over')) : never;
+      },
+    };
+    const { world, topic, looked } = await held((leader) => {
+      if (how === 'for a call') void leader.duties.leadOnce(term, () => new Promise<never>(() => undefined));
+      else void leader.duties.lead(term);
+      return () => (isOver = true);
+    });
+    await expect(world.run(looked)).rejects.toMatchObject(notLeader);
+    expect(await world.read(topic)).toEqual(topic);
   });
 });
 

@@ -1,38 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { putBroker, someBroker } from '../some-broker.ts';
-import { QUIET_LOOK_MS_MAX, TOPICS_READ_MS } from '../../../src/model/scaling-limits.ts';
 import type { SegmentPressure } from '../../../src/model/segment-pressure.ts';
 import type { Topic } from '../../../src/model/topic.ts';
-import { interceptTable } from '../../simulation/intercept.ts';
 import { tiles } from '../../topology/tiles.ts';
-import type { Leading, LeaderOptions, TestLeader } from '../failover/world.ts';
-import { at as partitionAt, createFloodWorld, even, type FloodWorld } from './flood-world.ts';
+import { putBroker, someBroker } from '../some-broker.ts';
+import { at as partitionAt, createFloodWorld, even } from './flood-world.ts';
+import { counted, end, type Scene, scene, TICK_MS } from './leading-scene.ts';
 
-// The leader's own looks, on a virtual clock: `a` leads, `b` is there.
+// What a leader does by itself of what it sees and is told.
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-const TICK_MS = 5_000;
 
-type Scene = {
-  readonly world: FloodWorld;
-  readonly leader: TestLeader;
-  readonly leading: Leading;
-  /** What was asked of the table by the leader, such as `get head`. */
-  readonly calls: string[];
-};
-
-async function scene(options: Partial<LeaderOptions> = {}): Promise<Scene> {
-  const world = createFloodWorld();
-  const [a] = [await world.live('a'), await world.live('b')];
-  const calls: string[] = [];
-  const table = interceptTable(world.table, (call, make) => (calls.push(call.name), make()));
-  const leader = world.leader(a, { table, rebalanceMs: TICK_MS, ...options });
-  return { world, leader, leading: leader.lead(), calls };
-}
-
-const counted = ({ leader }: Scene, name: string): string[] =>
-  leader.telemetry.counts.flatMap((count) => (count.name === name ? Object.values(count.attributes).join(' ') : []));
 const logged = ({ leader }: Scene, level: 'info' | 'warn'): string[] =>
   leader.telemetry.logs.flatMap((line) => (line.level === level && /partitions/.test(line.message) ? line.message : []));
 const pressureOf = (topic: Topic, segment: string, throttledPerSecond: number): SegmentPressure => ({
@@ -41,12 +19,6 @@ const pressureOf = (topic: Topic, segment: string, throttledPerSecond: number): 
   throttledPerSecond,
   queuedMs: 0,
 });
-
-async function end({ world, leader, leading }: Scene): Promise<void> {
-  expect(world.watch.problems()).toEqual([]);
-  expect(leader.telemetry.total('kelp.rebalance.failed')).toBe(0);
-  await leading.stop();
-}
 
 describe('load', () => {
   test('a flood splits until each segment carries what it can; what it leaves merges, down to the minimum', async () => {
@@ -149,9 +121,12 @@ describe('what brokers say', () => {
     { how: 'a heartbeat', isNudged: false },
   ])('what the table throttles is split below its target, known by $how', async ({ isNudged }) => {
     const at = await scene();
-    const { world, leader } = at;
+    const { world, leader, calls } = at;
     const topic = await world.flooded();
     await world.clock.advance(10 * MINUTE_MS);
+    calls.length = 0;
+    // Its next look by itself is a minute away.
+    await world.until(() => calls.includes('get head'));
     await world.flow(topic, even(300), { seconds: 3 });
     const pressure = [pressureOf(topic, 's0000000', 7)];
     if (isNudged) await leader.duties.nudge(topic.id, pressure, world.signal);
@@ -223,62 +198,6 @@ test('an expected flood finds its segments, though nothing happened in the topic
   // Once it is over, and the next one far, they merge again.
   await world.clock.advance(11 * MINUTE_MS);
   expect(new Set(counted(at, 'kelp.rebalance.changes'))).toEqual(new Set(['split minimum']));
-  await end(at);
-});
-
-describe('what it costs', () => {
-  test('of an idle leader with two topics: some operations a minute', async () => {
-    const at = await scene();
-    const { world, calls } = at;
-    for (const name of ['one', 'two']) await world.flooded({}, { name });
-    await world.clock.advance(5 * MINUTE_MS);
-    calls.length = 0;
-    await world.clock.advance(10 * MINUTE_MS);
-    const ofScaling = calls.filter((name) => /topic|head|name/.test(name));
-    expect(ofScaling.length / 10).toBeLessThanOrEqual(6);
-    await end(at);
-  });
-
-  test('of a thousand idle topics: no more looks a second than it may, and each of them once a minute', async () => {
-    const at = await scene();
-    const { world, calls } = at;
-    for (let n = 0; n < 1_000; n += 1) await world.flooded({}, { name: `t${n}` });
-    const most = await mostASecond(at, 180);
-    expect(most).toBeLessThanOrEqual(100 + 5);
-    calls.length = 0;
-    await world.clock.advance(2 * QUIET_LOOK_MS_MAX);
-    const heads = calls.filter((name) => name === 'get head').length;
-    expect(heads).toBeGreaterThanOrEqual(1_000);
-    expect(heads).toBeLessThanOrEqual(2_200);
-    await end(at);
-  }, 60_000);
-
-  async function mostASecond({ world, calls }: Scene, seconds: number): Promise<number> {
-    let most = 0;
-    for (let second = 0; second < seconds; second += 1) {
-      calls.length = 0;
-      await world.clock.advance(1_000);
-      most = Math.max(most, calls.filter((name) => /topic|head/.test(name)).length);
-    }
-    return most;
-  }
-});
-
-test('topics that come are found, those that go are forgotten', async () => {
-  const at = await scene();
-  const { world, leader, calls } = at;
-  const gone = await world.flooded({}, { name: 'gone' });
-  await world.clock.advance(MINUTE_MS);
-  await world.run(world.broker().topics.delete('gone', world.signal));
-  const topic = await world.flooded();
-  await world.flow(topic, even(6_000), { seconds: TOPICS_READ_MS / 1_000 + 20 });
-  expect((await world.open(topic)).length).toBeGreaterThan(1);
-  await world.run(world.broker().topics.delete('t', world.signal));
-  await world.clock.advance(5 * MINUTE_MS);
-  calls.length = 0;
-  await world.clock.advance(5 * MINUTE_MS);
-  expect(calls.filter((name) => /topic|head/.test(name))).toEqual([]);
-  expect(await world.run(leader.duties.loads(gone.id, world.signal))).toEqual({ segments: [], hotKeys: [] });
   await end(at);
 });
 
