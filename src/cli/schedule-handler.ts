@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import type { LogTelemetry } from '../adapters/system/log-telemetry.ts';
 import type { LeaderService } from '../control/control.ts';
+import { KelpError } from '../model/errors.ts';
 import { LEASE_RELEASE_MS_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
 import type { PlannedOutcome, TopicPlan } from '../model/scaling.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -26,16 +27,26 @@ export function createScheduleHandler({ clock, telemetry, rebalance }: ScheduleD
       counts: telemetry.takeCounts(),
     });
     // A lease that was not given back would keep everybody else waiting.
-    const leftMs = context.getRemainingTimeInMillis() - LEASE_RELEASE_MS_MAX - RUNTIME_MARGIN_MS;
+    const ms = Math.max(0, context.getRemainingTimeInMillis() - LEASE_RELEASE_MS_MAX - RUNTIME_MARGIN_MS);
+    const deadline = clock.deadline(ms);
     try {
-      const plans = await rebalance({ dryRun: false }, clock.deadline(Math.max(0, leftMs)));
+      const plans = await rebalance({ dryRun: false }, deadline);
       telemetry.log('info', 'rebalanced', { ...summary(plans), ...told() });
-    } catch (error) {
+    } catch (cause) {
+      const error = deadline.aborted ? outOfTime(ms, cause) : cause;
       telemetry.log('error', 'rebalancing failed', { error, ...told() });
       throw error;
     }
   };
 }
+
+const outOfTime = (ms: number, cause: unknown): KelpError =>
+  new KelpError(
+    'unavailable',
+    'out-of-time',
+    `not done within ${Math.round(ms)} ms: another one leads and does not answer, or there is too much to do`,
+    { cause },
+  );
 
 function summary(plans: readonly TopicPlan[]): Readonly<Record<string, unknown>> {
   const changes = plans.flatMap((plan) => plan.changes);

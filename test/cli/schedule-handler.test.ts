@@ -100,7 +100,7 @@ describe('an event', () => {
       await at.sleep(3_600_000, signal);
       return [];
     });
-    await expect(clock.run(handler({}, leaving(20_000)))).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(clock.run(handler({}, leaving(20_000)))).rejects.toMatchObject({ code: 'out-of-time', cause: { name: 'TimeoutError' } });
     expect(lines).toMatchObject([{ ms: 20_000 - LEASE_RELEASE_MS_MAX - RUNTIME_MARGIN_MS }]);
   });
 
@@ -111,7 +111,7 @@ describe('an event', () => {
       began = true;
       return [];
     });
-    await expect(clock.run(handler({}, leaving(400)))).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(clock.run(handler({}, leaving(400)))).rejects.toMatchObject({ code: 'out-of-time', cause: { name: 'TimeoutError' } });
     expect(began).toBe(false);
   });
 });

@@ -15,8 +15,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 export type BuiltFunctions = {
   /** A fresh instance of the broker: the module is run anew, as at a cold start. */
   broker(store: StoreAddress, table: TableAddress): Promise<FunctionHandler>;
-  /** The same of the rebalancer, which knows of no store. */
-  rebalance(table: TableAddress): Promise<ScheduleHandler>;
+  /** The same of the rebalancer, which knows of no store; `environment`: besides the table's. */
+  rebalance(table: TableAddress, environment?: Readonly<Record<string, string>>): Promise<ScheduleHandler>;
   remove(): void;
 };
 
@@ -26,7 +26,8 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
   let instances = 0;
 
   async function coldStart<H>(name: string, environment: Readonly<Record<string, string>>): Promise<H> {
-    for (const variable of Object.keys(process.env)) if (/^KELP_(S3|TABLE|ROOT|SECRET)/.test(variable)) delete process.env[variable];
+    for (const variable of Object.keys(process.env))
+      if (/^KELP_(S3|TABLE|ROOT|SECRET|INTERNAL)/.test(variable)) delete process.env[variable];
     Object.assign(process.env, environment);
     instances += 1;
     const bundle = (await import(`${pathToFileURL(join(dir, `${name}.mjs`)).href}?${instances}`)) as { handler: H };
@@ -35,7 +36,7 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
 
   return {
     broker: (store, table) => coldStart('broker', { ...tableVariables(table), ...storeVariables(store), ...SECRETS }),
-    rebalance: (table) => coldStart('rebalance', tableVariables(table)),
+    rebalance: (table, environment = {}) => coldStart('rebalance', { ...tableVariables(table), ...environment }),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
 }

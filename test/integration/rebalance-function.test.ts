@@ -4,7 +4,7 @@ import { contextOf, sendEvent } from '../http/function-events.ts';
 import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
 import type { Send } from './http-scenario.ts';
-import { ROOT_TOKEN } from './run-serve.ts';
+import { callerOf, ROOT_TOKEN, runServe, type Served } from './run-serve.ts';
 
 // The bundles that are deployed, on real stores: nothing but functions, none of which knows where another one is.
 
@@ -28,13 +28,20 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What the event's line says that was done. By default, a minute has passed since the one before. */
-async function nextEvent(handler: ScheduleHandler, passedMs = MINUTE_MS): Promise<Record<string, unknown>> {
+type Line = Readonly<Record<string, unknown>>;
+
+/** One event, and the lines that it writes; where it fails, they say so. */
+async function eventOf(handler: ScheduleHandler, leftMs = 55_000): Promise<readonly Line[]> {
   const lines: string[] = [];
   vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+  await handler(SCHEDULED, contextOf(leftMs)).catch(() => undefined);
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+/** What the event's line says that was done. By default, a minute has passed since the one before. */
+async function nextEvent(handler: ScheduleHandler, passedMs = MINUTE_MS): Promise<Line> {
   vi.setSystemTime(Date.now() + passedMs);
-  await handler(SCHEDULED, contextOf(55_000));
-  const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const said = await eventOf(handler);
   expect(said.filter(({ level }) => level !== 'info')).toEqual([]);
   const done = said.filter(({ message }) => message === 'rebalanced');
   expect(done).toHaveLength(1);
@@ -127,10 +134,61 @@ describe.each(['dynoxide', 'ministack'] as const)('functions alone, on %s', (kin
 test('without a table that answers, the invocation fails, and says so', async () => {
   const table = { ...(await freshTable('dynoxide', AbortSignal.timeout(TEST_MS))), table: 'kelp-that-is-not-there' };
   const handler = await built.rebalance(table);
-  const lines: string[] = [];
-  vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+  vi.spyOn(console, 'log').mockReturnValue();
   await expect(handler(SCHEDULED, contextOf(5_000))).rejects.toMatchObject({ code: expect.any(String) as string });
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual(
-    expect.objectContaining({ level: 'error', message: 'rebalancing failed' }),
+  expect(await eventOf(handler, 5_000)).toContainEqual(expect.objectContaining({ level: 'error', message: 'rebalancing failed' }));
+});
+
+describe('beside a process that leads', () => {
+  const secret = { KELP_INTERNAL_SECRET: 'an-internal-secret-of-the-test' };
+  let table: TableAddress;
+  let served: Served;
+  beforeAll(async () => {
+    table = await freshTable('dynoxide', AbortSignal.timeout(TEST_MS));
+    served = await runServe({ store: sharedStack().store, table, environment: { ...secret, KELP_REBALANCE_MS: '0' } });
+  }, TEST_MS);
+  afterAll(async () => {
+    served.signal('SIGTERM');
+    await served.exited;
+  });
+  beforeEach(() => void vi.useRealTimers());
+
+  const call = (method: string, path: string, body?: unknown): Promise<Response> => callerOf(served)(method, path, body);
+  const leaderNow = async (): Promise<unknown> => (await call('GET', '/v1/leader')).json();
+
+  test(
+    'it asks that one, which splits, and leads on',
+    async () => {
+      await expect.poll(async () => (await call('GET', '/v1/leader')).status).toBe(200);
+      const leader = await leaderNow();
+      await call('PUT', PATH, { partitionKey: 'key', scaling: { targetMessagesPerSecond: 1 } });
+      const messages = Array.from({ length: MESSAGES }, (_, n) => ({ key: `k${n}`, text: String(n) }));
+      const handler = await built.rebalance(table, secret);
+      const said: Line[] = [];
+      // Until the leader has known the segment for long enough.
+      await expect
+        .poll(async () => {
+          await call('POST', `${PATH}/messages`, { messages });
+          said.push(...(await eventOf(handler)));
+          return said.at(-1);
+        })
+        .toMatchObject({ message: 'rebalanced', splits: 1 });
+      // No line but those of the events: it has led nobody.
+      expect(said.filter(({ message }) => message !== 'rebalanced')).toEqual([]);
+      expect(await leaderNow()).toEqual(leader);
+    },
+    TEST_MS,
+  );
+
+  test(
+    'without a way to ask, it waits for the lease as long as it may, and fails',
+    async () => {
+      await expect.poll(async () => (await call('GET', '/v1/leader')).status).toBe(200);
+      const leader = await leaderNow();
+      const said = await eventOf(await built.rebalance(table), 5_000);
+      expect(said).toMatchObject([{ message: 'rebalancing failed', error: { code: 'out-of-time' } }]);
+      expect(await leaderNow()).toEqual(leader);
+    },
+    TEST_MS,
   );
 });

@@ -39,6 +39,8 @@ export async function scaleTopic(deps: ScaleDeps, asked: Asked, signal: AbortSig
   const topic = await readSettled(deps, asked, signal);
   const known = await deps.memory.read(topic.id, signal);
   const sampled = await sampleTopic(deps, topic, known, signal);
+  // Whoever has slept since may see less than another one, who has led and looked meanwhile.
+  deps.mustLead();
   const settings = scalingOf(topic.settings);
   const plan = planTopic({
     ...sampled,

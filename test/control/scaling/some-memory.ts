@@ -5,7 +5,7 @@ import { LOAD_BUCKETS } from '../../../src/model/limits.ts';
 import { LOAD_WINDOWS_MS } from '../../../src/model/scaling-limits.ts';
 
 /** Numbers that 32 bits hold as they are, so that what comes back is the same. */
-export function someWindows(atMs: number, messages: number): LoadWindows {
+function someWindows(atMs: number, messages: number): LoadWindows {
   const rates = { messages: messages / 8, bytes: messages, commits: 0.5 };
   const buckets = Array.from({ length: LOAD_BUCKETS }, (_, bucket) => bucket);
   return {
