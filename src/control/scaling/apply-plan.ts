@@ -49,7 +49,7 @@ function outcomeOf({ telemetry }: ApplyDeps, change: PlannedChange, applied: App
   return { ...change, children: applied.children.map(({ segment }) => segment) };
 }
 
-function failed({ telemetry }: ApplyDeps, { id, name }: Topic, batch: readonly PlannedChange[], error: KelpError): void {
-  telemetry.count('kelp.rebalance.failed', 1);
-  telemetry.log('warn', 'segments could not be split and merged', { topic: id, name, changes: batch.length, error });
+function failed(deps: ApplyDeps, { id, name }: Topic, batch: readonly PlannedChange[], error: KelpError): void {
+  deps.telemetry.count('kelp.rebalance.failed', 1);
+  deps.telemetry.log('warn', 'segments could not be split and merged', { topic: id, name, changes: batch.length, error });
 }
