@@ -18,7 +18,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Publisher } from '../publish/publisher.ts';
-import { assembleCommon } from './assemble-common.ts';
+import { assembleMember } from './assemble-member.ts';
 import type { Configuration } from './configuration.ts';
 
 /** What differs between a process and a function. */
@@ -57,11 +57,11 @@ export function assembleBroker(configuration: Configuration, parts: BrokerParts)
     telemetry,
   });
   const compression = createCompression({ codec: 'zstd' });
-  const common = assembleCommon(configuration, { table: parts.table, clock, telemetry });
+  const member = assembleMember(configuration, { table: parts.table, clock, telemetry });
   const secret = configuration.internalSecrets;
   const services = createServices({
-    ...common,
-    store: rememberingStore(wrapStore(parts.store, common), { bytesMax: RECENT_OBJECTS_BYTES_MAX }),
+    ...member,
+    store: rememberingStore(wrapStore(parts.store, member), { bytesMax: RECENT_OBJECTS_BYTES_MAX }),
     compression,
     background,
     authenticator: createAuthenticator(configuration.secrets),

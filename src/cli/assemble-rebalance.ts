@@ -7,7 +7,7 @@ import type { BrokerId } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { createHeads } from '../state/heads.ts';
-import { assembleCommon, type PeerSecrets } from './assemble-common.ts';
+import { assembleMember, type PeerSecrets } from './assemble-member.ts';
 import { createScheduleHandler, type ScheduleHandler } from './schedule-handler.ts';
 
 export type RebalanceParts = {
@@ -23,10 +23,10 @@ const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet
 /** The control plane without a broker, for a schedule: has all topics looked at by whoever leads, or else by itself. */
 export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }: RebalanceParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
-  const common = assembleCommon(secrets, { table, clock, telemetry });
+  const member = assembleMember(secrets, { table, clock, telemetry });
   const control = createControl({
-    ...common,
-    heads: createHeads(common.table),
+    ...member,
+    heads: createHeads(member.table),
     meter: { sample: () => IDLE },
     pressure: { sample: () => [] },
     self: SELF,

@@ -11,12 +11,12 @@ import type { CommonConfiguration } from './environment.ts';
 /** Absent: it asks nothing of anybody. */
 export type PeerSecrets = Pick<CommonConfiguration, 'internalSecrets'>;
 
-export type CommonParts = { readonly table: MetadataTable; readonly clock: Clock; readonly telemetry: Telemetry };
+export type MemberParts = { readonly table: MetadataTable; readonly clock: Clock; readonly telemetry: Telemetry };
 
-export type Common = CommonParts & { readonly random: Random; readonly peers?: Peers };
+export type AssembledMember = MemberParts & { readonly random: Random; readonly peers?: Peers };
 
 /** What whoever takes part in the control plane needs, in every runtime. */
-export function assembleCommon({ internalSecrets: secret }: PeerSecrets, { table, clock, telemetry }: CommonParts): Common {
+export function assembleMember({ internalSecrets: secret }: PeerSecrets, { table, clock, telemetry }: MemberParts): AssembledMember {
   const random = createSystemRandom();
   const wrapping = { clock, random, telemetry };
   return {
