@@ -1,6 +1,5 @@
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
 import { createControl } from '../control/create-control.ts';
-import type { LeaderService } from '../control/control.ts';
 import type { MemberAddress } from '../control/member.ts';
 import { IDLE } from '../model/broker.ts';
 import type { BrokerId } from '../model/ids.ts';
@@ -31,6 +30,5 @@ export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }:
     pressure: { sample: () => [] },
     self: SELF,
   });
-  const rebalance: LeaderService['rebalance'] = control.leaderService.rebalance;
-  return createScheduleHandler({ clock, telemetry, rebalance });
+  return createScheduleHandler({ clock, telemetry, rebalance: (asked, signal) => control.leaderService.rebalance(asked, signal) });
 }
