@@ -30,6 +30,8 @@ export async function writeAsProducer(options: WriterOptions, { range, window }:
   const writer = createWriter(options);
   const { name, ledger, stop } = options;
   const lines = new Map<string, Line>();
+  /** Of segments whose lines have ended. One of a merge may be met again by the second of its parents: its line is not begun anew. */
+  const ended = new Map<string, readonly Successor[]>();
   const sent = new Set<Message>();
   const inFlight = new Set<Promise<void>>();
   let ranges = [range];
@@ -74,7 +76,8 @@ export async function writeAsProducer(options: WriterOptions, { range, window }:
   /** All of the line's requests are answered. */
   function follow(line: Line, successors: readonly Successor[]): void {
     lines.delete(line.segment);
-    ranges = ranges.flatMap((old) => (old.segment === line.segment ? partsOf(old, successors) : [old]));
+    ended.set(line.segment, successors);
+    ranges = ranges.flatMap((old) => partsOf(old, ended));
     const refused = [...line.refused].toSorted(([a], [b]) => a - b).map(([, messages]) => messages);
     for (const messages of [...refused, ...line.waiting]) put(messages);
   }
@@ -93,10 +96,10 @@ function segmentOf(ranges: readonly Successor[], key: string): string {
   return found.segment;
 }
 
-/** Who continues which part of the range; a merged one is wider than that. */
-function partsOf(range: Successor, successors: readonly Successor[]): Successor[] {
-  return successors.flatMap(({ segment, lo, hi }) => {
-    const part = { segment, lo: Math.max(lo, range.lo), hi: Math.min(hi, range.hi) };
-    return part.lo <= part.hi ? [part] : [];
-  });
+/** Who has which part of the range by now; a merged segment is wider than that. */
+function partsOf(range: Successor, ended: ReadonlyMap<string, readonly Successor[]>): Successor[] {
+  const successors = ended.get(range.segment);
+  if (successors === undefined) return [range];
+  const parts = successors.map(({ segment, lo, hi }) => ({ segment, lo: Math.max(lo, range.lo), hi: Math.min(hi, range.hi) }));
+  return parts.filter(({ lo, hi }) => lo <= hi).flatMap((part) => partsOf(part, ended));
 }

@@ -65,6 +65,25 @@ export async function readByCursor(options: ReaderOptions): Promise<Read> {
   }
 }
 
+/** From a cursor on, until so many have come; and where that is. */
+export async function readPages({
+  cursor,
+  count,
+  ...options
+}: ReaderOptions & { readonly cursor: string; readonly count: number }): Promise<{
+  readonly messages: readonly Seen[];
+  readonly cursor: string;
+}> {
+  const messages: Seen[] = [];
+  let next = cursor;
+  while (messages.length < count) {
+    const page = TopicPage.parse(await get(options, cursorPath(next, TAIL_WAIT_MS)));
+    messages.push(...page.messages.map((message) => seen(message, message.segment)));
+    next = page.cursor;
+  }
+  return { messages, cursor: next };
+}
+
 /** Follows the topic until it is told to stop; where no broker answers, it asks again from where it was. */
 export async function followTopic(options: ReaderOptions, stop: AbortSignal): Promise<Read> {
   const { name = 'follower', from } = options;

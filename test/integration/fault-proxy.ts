@@ -54,6 +54,9 @@ export type FaultProxy = {
   close(): Promise<void>;
 };
 
+/** Told of each request that was forwarded, with the status of its answer, though nobody may wait for that any more. */
+export type Witness = (request: Passing, status: number) => void;
+
 type Strike = { readonly fault: Fault; readonly ended: Promise<void>; readonly hit: () => void };
 type Rule = { strike(request: Passing): Strike | undefined; end(): void };
 type Answer = { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: Buffer };
@@ -61,11 +64,11 @@ type Answer = { readonly status: number; readonly headers: IncomingMessage['head
 const LOCAL = '127.0.0.1';
 
 /** Stands before a store or a table; passes requests on, host header and all, so that signatures stay right. */
-export async function startFaultProxy(target: string): Promise<FaultProxy> {
+export async function startFaultProxy(target: string, witness: Witness = () => undefined): Promise<FaultProxy> {
   const rules = new Set<Rule>();
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
   const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
-    handle({ rules, agent, target: new URL(target) }, incoming, outgoing).catch(() => incoming.socket.destroy());
+    handle({ rules, agent, witness, target: new URL(target) }, incoming, outgoing).catch(() => incoming.socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, LOCAL, resolve));
   return {
@@ -107,7 +110,7 @@ function plant(rules: Set<Rule>, { matches, fault, from = 1, count = 1 }: Planti
   return { struck: first.promise, times: () => times, end: () => rule.end() };
 }
 
-type Context = { readonly rules: ReadonlySet<Rule>; readonly agent: Agent; readonly target: URL };
+type Context = { readonly rules: ReadonlySet<Rule>; readonly agent: Agent; readonly target: URL; readonly witness: Witness };
 
 async function handle(context: Context, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const request: Passing = {
@@ -184,8 +187,14 @@ function reply(outgoing: ServerResponse, { status, headers, body }: Answer): voi
   outgoing.writeHead(status, { ...others, 'content-length': String(body.length) }).end(body);
 }
 
+async function forward(context: Context, request: Passing): Promise<Answer> {
+  const answer = await send(context, request);
+  context.witness(request, answer.status);
+  return answer;
+}
+
 /** Goes on to the end though the broker has gone: a request that is in the network can't be called back. */
-function forward({ agent, target }: Context, { method, path, headers, body }: Passing): Promise<Answer> {
+function send({ agent, target }: Context, { method, path, headers, body }: Passing): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { connection: _, ...others } = headers;
     const request = httpRequest({ agent, host: target.hostname, port: target.port, method, path, headers: others, setHost: false });

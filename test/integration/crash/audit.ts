@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { checkHistory } from '../../checkers/check-history.ts';
-import type { Finding, Publish, Read } from '../../checkers/history.ts';
+import type { Descent, Finding, Publish, Read } from '../../checkers/history.ts';
 import { readByCursor, readBySegment } from '../../clients/reader.ts';
 import { ROOT_TOKEN, type ServeOptions } from '../run-serve.ts';
 import type { BrokerProcess } from './broker-process.ts';
@@ -16,6 +16,8 @@ type Audited = {
   readonly publishes: readonly Publish[];
   /** What was read while things happened. */
   readonly reads: readonly Read[];
+  /** Where who continues whom is looked at as well. */
+  readonly segments?: readonly Descent[];
 };
 
 export type Audit = {
@@ -27,7 +29,7 @@ export type Audit = {
 };
 
 /** Reads everything back through a fresh broker, and with none from bucket and table; leaves a fresh one. */
-export async function audit({ addresses, broker, topic, publishes, reads }: Audited): Promise<Audit> {
+export async function audit({ addresses, broker, topic, publishes, reads, segments = [] }: Audited): Promise<Audit> {
   await broker.kill();
   const stored = await readStores(addresses, topic);
   await broker.start();
@@ -35,6 +37,6 @@ export async function audit({ addresses, broker, topic, publishes, reads }: Audi
   const reader = { topic, token: ROOT_TOKEN, url: () => broker.url, agent };
   const complete = [await readBySegment(reader), await readByCursor(reader), stored];
   agent.destroy();
-  const findings = checkHistory({ publishes, reads: [...reads, ...complete] }).slice(0, FINDINGS_MAX);
+  const findings = checkHistory({ publishes, reads: [...reads, ...complete], segments }).slice(0, FINDINGS_MAX);
   return { findings, stored: stored.messages.length, complete };
 }

@@ -15,30 +15,42 @@ const Segment = z.object({
   lo: z.int(),
   hi: z.int(),
   tail: z.int(),
+  predecessors: z.array(z.string()),
   successors: z.array(z.string()),
 });
 const Segments = z.object({ segments: z.array(Segment) });
+const ScaleEvent = z.object({
+  kind: z.enum(['split', 'merge']),
+  by: z.enum(['hand', 'planner']),
+  parents: z.array(z.string()),
+  children: z.array(z.string()),
+});
+const Scaling = z.object({ events: z.array(ScaleEvent) });
 const Placed = z.object({ segment: z.string(), offset: z.int() });
 
 export type Assignment = z.infer<typeof Assignment>;
 export type BrokerStatus = z.infer<typeof Status>;
 export type Leading = z.infer<typeof Leading>;
 export type Segment = z.infer<typeof Segment>;
+export type ScaleEvent = z.infer<typeof ScaleEvent>;
 export type Place = z.infer<typeof Placed>;
 
 /** Longer than a broker takes for anything. */
 const ANSWER_MS = 45_000;
 const agent = new Agent({ keepAlive: true });
 
-export type Asking = { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };
+/** `timeoutMs`: what the broker is given; default: what it takes by itself. */
+export type Asking = { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>>; readonly timeoutMs?: number };
 
 /** One attempt. */
-export function ask(url: string, request: string, { body, headers = {} }: Asking = {}): Promise<Reply> {
+export function ask(url: string, request: string, { body, headers = {}, timeoutMs }: Asking = {}): Promise<Reply> {
   const [method = '', path = ''] = request.split(' ');
   const json = body === undefined ? {} : { body: JSON.stringify(body) };
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  const all = { authorization: `Bearer ${ROOT_TOKEN}`, ...type, ...headers };
-  return call({ url: `${url}${path}`, agent, method, headers: all, waitMs: ANSWER_MS, ...json });
+  const time = timeoutMs === undefined ? {} : { 'kelp-timeout-ms': String(timeoutMs) };
+  const all = { authorization: `Bearer ${ROOT_TOKEN}`, ...type, ...time, ...headers };
+  const waitMs = timeoutMs === undefined ? ANSWER_MS : 2 * timeoutMs;
+  return call({ url: `${url}${path}`, agent, method, headers: all, waitMs, ...json });
 }
 
 /** The answer, which must have this status. */
@@ -65,6 +77,9 @@ export const segmentsOf = async (url: string, topic: string): Promise<Segment[]>
 export const openSegmentsOf = async (url: string, topic: string): Promise<Segment[]> =>
   (await segmentsOf(url, topic)).filter(({ state }) => state === 'open');
 
+export const scalingOf = async (url: string, topic: string): Promise<ScaleEvent[]> =>
+  Scaling.parse(await expectStatus(ask(url, `GET /v1/topics/${topic}/scaling`), 200)).events;
+
 type Named = { readonly topic: string; readonly segment: string; readonly suspect?: string };
 
 export const askAssignment = (url: string, { topic, segment, suspect }: Named): Promise<Reply> =>
@@ -75,6 +90,23 @@ export const assignmentOf = async (url: string, named: Named): Promise<Assignmen
 
 export const drain = (url: string, broker: string, perSecond?: number): Promise<Reply> =>
   ask(url, `POST /v1/brokers/${broker}/drain`, perSecond === undefined ? {} : { body: { perSecond } });
+
+/** By hand. `at`: the first partition of the upper part. */
+export type Change =
+  | { readonly kind: 'split'; readonly segment: string; readonly at: number }
+  | { readonly kind: 'merge'; readonly segments: readonly [string, string] };
+
+const Changed = z.object({ successors: z.array(Successor) });
+
+export function askChange(url: string, topic: string, change: Change, timeoutMs?: number): Promise<Reply> {
+  const time = timeoutMs === undefined ? {} : { timeoutMs };
+  const path = `POST /v1/topics/${topic}/segments`;
+  if (change.kind === 'merge') return ask(url, `${path}/merge`, { body: { segments: change.segments }, ...time });
+  return ask(url, `${path}/${change.segment}/split`, { body: { at: change.at }, ...time });
+}
+
+/** What stands in place of the segments; of an answer that says 200, or 409 because somebody else was faster. */
+export const successorsOf = (text: string): z.infer<typeof Successor>[] => Changed.parse(JSON.parse(text)).successors;
 
 type Message = { readonly key?: string; /** JSON. */ readonly value: unknown };
 

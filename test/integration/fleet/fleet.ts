@@ -1,4 +1,5 @@
 import { expect, vi } from 'vitest';
+import type { ScalingSettings } from '../../../src/model/scaling.ts';
 import type { Reply } from '../../clients/call.ts';
 import type { ChooseUrl } from '../../clients/reader.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
@@ -26,8 +27,8 @@ export type Fleet = {
   others(...without: readonly FleetBroker[]): [FleetBroker, ...FleetBroker[]];
   /** Who leads, once somebody running does. */
   leader(): Promise<FleetBroker>;
-  /** Makes a topic of which every segment is assigned; answers its name. */
-  topic(name: string, segments: number): Promise<string>;
+  /** Makes a topic of which every segment is assigned; answers its name. `scaling`: what its segments are to carry. */
+  topic(name: string, segments: number, scaling?: Partial<ScalingSettings>): Promise<string>;
   /** All of its brokers run and have registered, whatever a test has done to them. */
   whole(): Promise<void>;
   /** All of these have registered, and nobody else. */
@@ -111,9 +112,9 @@ function fleetOf(addresses: Fleet['addresses'], brokers: readonly FleetBroker[])
     byId,
     others,
     leader,
-    async topic(name, segments) {
+    async topic(name, segments, scaling) {
       const { url } = others()[0];
-      await expectStatus(ask(url, `PUT /v1/topics/${name}`, { body: { partitionKey: 'key', segments, replicas: 2 } }), 201);
+      await expectStatus(ask(url, `PUT /v1/topics/${name}`, { body: { partitionKey: 'key', segments, replicas: 2, scaling } }), 201);
       for (let i = 0; i < segments; i += 1) {
         const { brokers: assigned } = await assignmentOf(url, { topic: name, segment: `s${i.toString(36).padStart(7, '0')}` });
         if (assigned.length === 0) throw new Error(`${name}: segment ${i} was given to nobody`);
