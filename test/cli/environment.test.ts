@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { readCommonConfiguration } from '../../src/cli/environment.ts';
+
+test('a function that needs the table alone reads nothing else, and takes the credentials that its platform puts there', () => {
+  const credentials = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key', AWS_SESSION_TOKEN: 'token' };
+  expect(readCommonConfiguration({ KELP_TABLE: 'kelp-dev', AWS_REGION: 'eu-west-1', KELP_SECRET: 'x', ...credentials })).toEqual({
+    table: { table: 'kelp-dev', region: 'eu-west-1', accessKey: 'id', secretKey: 'key', sessionToken: 'token' },
+  });
+});
+
+test('a table of one’s own, and two secrets while one is replaced', () => {
+  const secrets = 'an-internal-secret,another-internal-secret';
+  expect(readCommonConfiguration({ KELP_TABLE_ENDPOINT: 'http://127.0.0.1:8000', KELP_INTERNAL_SECRET: secrets, AWS_REGION: '' })).toEqual({
+    internalSecrets: ['an-internal-secret', 'another-internal-secret'],
+    table: { table: 'kelp', region: 'us-east-1', endpoint: 'http://127.0.0.1:8000', accessKey: 'local', secretKey: 'local' },
+  });
+});
+
+test('what is wrong is said line by line, and no secret is shown', () => {
+  const read = (): unknown => readCommonConfiguration({ KELP_TABLE: 'k', KELP_TABLE_ENDPOINT: 'nowhere', KELP_INTERNAL_SECRET: 'short' });
+  expect(read).toThrow(expect.objectContaining({ kind: 'invalid', code: 'invalid-configuration' }));
+  expect(read).toThrow(
+    /^KELP_INTERNAL_SECRET must be a secret [^"]*\nKELP_TABLE must be .*, but is "k"\nKELP_TABLE_ENDPOINT must be .*, but is "nowhere"$/,
+  );
+});
