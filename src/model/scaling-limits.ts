@@ -23,6 +23,13 @@ export const MERGED_LOAD_MAX = 0.6;
 export const MERGED_SEGMENTS_SHARE = 3;
 /** Of the commits of the segment that it was split from, what a segment may have and still be split for them. */
 export const COMMITS_KEPT_MAX = 0.75;
+/** Messages a commit up to which halving surely takes commits away: of two messages each half misses one time in four. */
+export const COMMIT_MESSAGES_FEW = 2;
+/**
+ * The same where the table throttles: while halves keep all commits, each has half of the messages in them, so that no more than
+ * two halvings later there are few.
+ */
+export const THROTTLED_COMMIT_MESSAGES_FEW = 8;
 /** A throttled segment below this part of its target is not split: it isn't this one that is too hot for the table. */
 export const THROTTLED_LOAD_MIN = 1 / 16;
 /** How long a topic's segments are merged with care after one was throttled. */

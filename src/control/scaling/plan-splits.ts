@@ -1,5 +1,12 @@
 import { PARTITIONS } from '../../model/limits.ts';
-import { COMMITS_KEPT_MAX, SEVERE_LOAD, SPLIT_COOL_DOWN_MS, THROTTLED_LOAD_MIN } from '../../model/scaling-limits.ts';
+import {
+  COMMIT_MESSAGES_FEW,
+  COMMITS_KEPT_MAX,
+  SEVERE_LOAD,
+  SPLIT_COOL_DOWN_MS,
+  THROTTLED_COMMIT_MESSAGES_FEW,
+  THROTTLED_LOAD_MIN,
+} from '../../model/scaling-limits.ts';
 import type { HeldBack, HotKey, PlannedSplit, ScalingSettings, SplitReason } from '../../model/scaling.ts';
 import type { LoadView } from './load-windows.ts';
 import { forecastOf, isKnown, loadOf, measureOf, type ScaledSegment, throttledLoad, volumeOf } from './segment-load.ts';
@@ -85,14 +92,17 @@ function whyHeld(
 
 /**
  * A group of messages has a commit for each segment that it touches. Where groups are large, both halves of a segment get as
- * many commits as the whole did, and more halves would only add to the table's work. One that is throttled is halved all the
- * same while it carries much.
+ * many commits as the whole did, and more halves would only add to the table's work. Where they are small that can't last,
+ * whatever the commits of the parent were: as many as the table took then, or fewer, because the flood had only begun. One that
+ * is throttled is halved all the same while it carries much.
  */
 function isVain(settings: ScalingSettings, { view, parentCommits }: ScaledSegment, reason: SplitReason): boolean {
   const [now] = view?.rates ?? [];
   if (now === undefined || parentCommits === undefined || reason.why === 'minimum') return false;
-  const isForCommits = reason.why === 'throttled' ? volumeOf(now, settings) < THROTTLED_LOAD_MIN : reason.measure === 'commits';
-  return isForCommits && now.commits > parentCommits * COMMITS_KEPT_MAX;
+  const isThrottled = reason.why === 'throttled';
+  const isForCommits = isThrottled ? volumeOf(now, settings) < THROTTLED_LOAD_MIN : reason.measure === 'commits';
+  const isSmall = now.messages <= now.commits * (isThrottled ? THROTTLED_COMMIT_MESSAGES_FEW : COMMIT_MESSAGES_FEW);
+  return isForCommits && !isSmall && now.commits > parentCommits * COMMITS_KEPT_MAX;
 }
 
 function hotKeyOf({ segment, reason, buckets }: Hot): HotKey[] {

@@ -104,15 +104,27 @@ test('a segment that was split for its commits in vain is not split for them aga
 });
 
 test('a throttled segment that carries little is halved once, and again only if that took commits from it', () => {
-  const rates = { messages: 20, bytes: 0, commits: 12 };
+  const rates = { messages: 200, bytes: 0, commits: 12 };
   const view = { ...viewOf(0), latest: rates, rates: [rates, rates, rates] };
-  const settings = { ...SETTINGS, targetCommitsPerSecond: 100 };
+  const settings = { ...SETTINGS, targetMessagesPerSecond: 10_000, targetCommitsPerSecond: 100 };
   const throttled = { view, throttled: true };
   expect(plan(alone(throttled), { settings }).changes).toMatchObject([SPLIT]);
   expect(plan(alone({ ...throttled, parentCommits: 24 }), { settings }).changes).toMatchObject([SPLIT]);
   expect(plan(alone({ ...throttled, parentCommits: 13 }), { settings })).toMatchObject({ changes: [], held: [{ why: 'in-vain' }] });
   const much = { ...settings, targetMessagesPerSecond: 300 };
   expect(plan(alone({ ...throttled, parentCommits: 13 }), { settings: much }).changes).toMatchObject([SPLIT]);
+});
+
+test('commits of few messages are never halved in vain, whatever the parent had: the table took no more, or the flood had only begun', () => {
+  const settings = { ...SETTINGS, targetMessagesPerSecond: 10_000, targetCommitsPerSecond: 10 };
+  const of = (messages: number, throttled: boolean): ScalingPlan => {
+    const rates = { messages, bytes: 0, commits: 15 };
+    return plan(alone({ view: { ...viewOf(0), latest: rates, rates: [rates, rates, rates] }, throttled, parentCommits: 13 }), { settings });
+  };
+  expect(of(30, false).changes).toMatchObject([{ ...SPLIT, reason: { why: 'over-target', measure: 'commits' } }]);
+  expect(of(31, false)).toMatchObject({ changes: [], held: [{ why: 'in-vain' }] });
+  expect(of(120, true).changes).toMatchObject([{ ...SPLIT, reason: { why: 'throttled' } }]);
+  expect(of(121, true)).toMatchObject({ changes: [], held: [{ why: 'in-vain' }] });
 });
 
 test('quiet neighbours merge, up to six tenths of the target in every window', () => {
