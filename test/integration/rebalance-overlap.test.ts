@@ -51,7 +51,13 @@ async function hotTopic(kind: 'dynoxide' | 'ministack'): Promise<World> {
 }
 
 type Told = { readonly message?: string; readonly splits?: number };
-type Instance = { event(): Promise<void>; /** Splits that it says it has made. */ splits(): number };
+type Instance = {
+  event(): Promise<void>;
+  /** Splits that it says it has made. */
+  splits(): number;
+  /** What it says of its events. */
+  said(): readonly string[];
+};
 
 /** An instance of the function, which knows nothing of what others did. */
 function instance({ table, clock }: World, own: MetadataTable = table): Instance {
@@ -60,6 +66,7 @@ function instance({ table, clock }: World, own: MetadataTable = table): Instance
   return {
     event: () => handler({}, contextOf(55_000)),
     splits: () => lines.reduce((sum, { splits = 0 }) => sum + splits, 0),
+    said: () => lines.flatMap(({ message = '' }) => (message.startsWith('rebalanc') ? message : [])),
   };
 }
 
@@ -89,7 +96,7 @@ describe.each(['dynoxide', 'ministack'] as const)('on %s', (kind) => {
   );
 });
 
-type Frozen = { /** Whether it came so far. */ readonly struck: Promise<boolean>; thaw(): Promise<void> };
+type Frozen = { readonly instance: Instance; /** Whether it came so far. */ readonly struck: Promise<boolean>; thaw(): Promise<void> };
 
 /**
  * Stands still at its `at`th call: before it is sent, or before its answer has come. When it goes on, what has waited for the
@@ -116,7 +123,7 @@ function freezeAt(world: World, { at, sent }: { readonly at: number; readonly se
     setImmediate(ring);
     await over;
   };
-  return { struck: struck.promise, thaw };
+  return { instance: frozen, struck: struck.promise, thaw };
 }
 
 /** A clock whose sleepers notice that time has passed only when `ring` is called. */
@@ -169,7 +176,8 @@ describe('frozen at any of its calls, and going on after another one has led', (
         const frozen = freezeAt(world, { at, sent });
         if (!(await frozen.struck)) return false;
         world.pass(MINUTE_MS / 2);
-        await instance(world).event();
+        const other = instance(world);
+        await other.event();
         const [epoch, stored] = [await epochOf(world), await storedOf(world)];
         await frozen.thaw();
         expect({ at, open: await openOf(world) }).toEqual({ at, open: 2 });
@@ -177,6 +185,9 @@ describe('frozen at any of its calls, and going on after another one has led', (
         if ((await epochOf(world)) !== epoch) return true;
         compared += 1;
         expect({ at, stored: await storedOf(world) }).toEqual({ at, stored });
+        // Whose write it was that counts: it can't be both.
+        expect(frozen.instance.splits() + other.splits(), `call ${at}`).toBeLessThanOrEqual(1);
+        expect(frozen.instance.said()).toHaveLength(1);
         return true;
       });
       expect(compared).toBeGreaterThan(15);
