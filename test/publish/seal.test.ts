@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { batchObjectPrefix } from '../../src/format/object-key.ts';
 import { segmentId } from '../../src/model/ids.ts';
-import { interceptTable } from '../simulation/intercept.ts';
+import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { readSegmentLog, readTopicLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
@@ -67,7 +68,7 @@ describe('F14: a publish that races a seal', () => {
     expect((await readValues(world, topic.id)).toSorted()).toEqual(['1', '2', '3', '4']);
   });
 
-  test('through several seals in a row follows them to the end', async () => {
+  test('F15: through several seals in a row, by a broker that knows the oldest list, follows them to the end', async () => {
     const world = createTestWorld();
     let topic = await world.topic();
     const stale = topic;
@@ -84,6 +85,38 @@ describe('F14: a publish that races a seal', () => {
     const publish = world.broker().publisher.publish(topic, publishOf(['1']), world.signal);
     await world.run(replaced);
     expect(brief(await world.run(publish))).toEqual(['s0000001:0']);
+  });
+});
+
+describe('F7: a PUT that lands after its segment was split', () => {
+  /** What is there, once `writer` has put its object, which took until the segment was split. */
+  async function late(isKilled: boolean) {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    await world.run(world.broker().publisher.publish(topic, publishOf([['k0', '1']]), world.signal));
+    const { promise: killed, resolve: kill } = Promise.withResolvers<'killed'>();
+    let puts = 0;
+    const store = interceptStore(world.store, async (_, make) => {
+      if ((puts += 1) > 1) return make();
+      await replaceSegment({ ...world, run: (work) => work }, topic, { segment: firstSegment(topic), children: 2 });
+      const done = await make();
+      if (!isKilled) return done;
+      kill('killed');
+      return new Promise<never>(() => undefined);
+    });
+    const writing = world.broker({ store }).publisher.publish(topic, publishOf([['k0', '2']]), world.signal);
+    const told = await world.run(Promise.race([writing.then(brief), killed]));
+    const { objects } = await world.store.list(batchObjectPrefix(topic.id), { limit: 10 }, world.signal);
+    const logs = await readTopicLog(world, topic.id);
+    return { told, objects: objects.length, log: logs.map(({ messages }) => messages.map(({ value }) => value).join()) };
+  }
+
+  test('is referenced by nobody if its writer has gone', async () => {
+    expect(await late(true)).toEqual({ told: 'killed', objects: 2, log: ['1', '', ''] });
+  });
+
+  test('goes to the successors if its writer goes on, in an object of its own', async () => {
+    expect(await late(false)).toEqual({ told: ['s0000001:0'], objects: 3, log: ['1', '2', ''] });
   });
 });
 

@@ -1,5 +1,6 @@
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { PARTITIONS } from '../../../src/model/limits.ts';
 import { checkHistory } from '../../checkers/check-history.ts';
 import type { Read } from '../../checkers/history.ts';
@@ -8,12 +9,13 @@ import { createLedger, makeMessage } from '../../clients/ledger.ts';
 import { followTopic, readPages } from '../../clients/reader.ts';
 import { streamTopic } from '../../clients/stream-reader.ts';
 import { verdictsOf } from '../../clients/verdict.ts';
+import { createSeededRandom } from '../../simulation/seeded-random.ts';
 import { tiles } from '../../topology/tiles.ts';
 import { ROOT_TOKEN } from '../run-serve.ts';
-import { ask, openSegmentsOf, scalingOf, segmentsOf, successorsOf } from './fleet-api.ts';
+import { ask, expectStatus, openSegmentsOf, scalingOf, segmentsOf, successorsOf } from './fleet-api.ts';
 import { type Fleet, START_MS, startFleet } from './fleet.ts';
 
-// Splits and merges by hand over HTTP: three brokers as processes, a real SeaweedFS and a real table.
+// Splits and merges over HTTP: three brokers as processes, a real SeaweedFS and a real table.
 
 const TEST_MS = 60_000;
 const READ = { timeout: 30_000 };
@@ -22,7 +24,7 @@ const [S0, S1, S2, S3, S4, S5] = ['s0000000', 's0000001', 's0000002', 's0000003'
 
 let fleet: Fleet;
 beforeAll(async () => {
-  fleet = await startFleet();
+  fleet = await startFleet({ environment: () => ({ KELP_REBALANCE_MS: '1000' }) });
 }, START_MS);
 afterAll(() => fleet.close());
 
@@ -138,6 +140,43 @@ test(
     expect(segments.map(({ tail }) => tail)).toEqual([1_000, 100, 100, 2]);
     expect(checkHistory({ publishes, reads, segments })).toEqual([]);
     agent.destroy();
+  },
+  TEST_MS,
+);
+
+const Rebalanced = z.object({
+  topics: z.array(z.object({ changes: z.array(z.object({ segment: z.string(), children: z.array(z.string()).optional() })) })),
+});
+const SPLITS = 3;
+
+test(
+  'F11: rebalanced at three brokers at once, beside the timer of whoever leads: each segment is split once',
+  async () => {
+    const topic = await fleet.topic('asked', 1, { targetMessagesPerSecond: 5, maxSegments: 16 });
+    const random = createSeededRandom('asked');
+    const told: string[] = [];
+    const turn = async (): Promise<number> => {
+      const messages = Array.from({ length: 20 }, () => ({ key: random.base36(8), value: 0 }));
+      await expectStatus(ask(fleet.others()[0].url, `POST /v1/topics/${topic}/messages`, { body: { messages } }), 200);
+      const asked = fleet.brokers.map(({ url }) => expectStatus(ask(url, 'POST /v1/rebalance', { body: { topic } }), 200));
+      for (const { topics } of (await Promise.all(asked)).map((answer) => Rebalanced.parse(answer))) {
+        told.push(
+          ...topics.flatMap(({ changes }) => changes.flatMap(({ segment, children }) => (children === undefined ? [] : [segment]))),
+        );
+      }
+      return (await scalingOf(fleet.others()[0].url, topic)).length;
+    };
+    await expect.poll(turn, READ).toBeGreaterThanOrEqual(SPLITS);
+
+    const events = await scalingOf(fleet.others()[0].url, topic);
+    expect(new Set(events.map(({ kind, by }) => `${kind} by ${by}`))).toEqual(new Set(['split by planner']));
+    const parents = events.flatMap((event) => event.parents);
+    expect(new Set(parents).size).toBe(parents.length);
+    // Whatever the timer did not do was told to one of those who asked.
+    expect([new Set(told).size, parents]).toEqual([told.length, expect.arrayContaining(told)]);
+    const segments = await segmentsOf(fleet.others()[0].url, topic);
+    expect(segments.filter(({ state }) => state === 'sealed').map(({ segment }) => segment)).toEqual(parents.toSorted());
+    expect(segments).toHaveLength(1 + 2 * parents.length);
   },
   TEST_MS,
 );
