@@ -60,11 +60,10 @@ export const GROUPS_IN_FLIGHT_MAX = 4;
 export const GROUP_LINGER_MS = 20;
 /** The same behind a single one: about half of what a small group takes. */
 export const GROUP_LINGER_MS_MIN = 2;
-/** How long a group's commits keep the next groups back: longer, only a throttled segment takes, and its neighbours must not wait. */
+/** How long a group's commits keep what comes next back: its neighbours must not wait longer, nor what is for a throttled segment. */
 export const GROUP_SLOT_MS_MAX = 1_000;
 /** Bytes of publishes that a broker holds un-acked; above it, 503. */
 export const QUEUE_BYTES_MAX = 67_108_864;
-
 /** A caller without a deadline gets this one. */
 export const TIMEOUT_MS_DEFAULT = 30_000;
 export const TIMEOUT_MS_MAX = 60_000;
@@ -99,6 +98,8 @@ export const PRODUCER_ID_LENGTH_MAX = 64;
 export const COMMIT_IDS_MAX = 16;
 /** Sends under one commit id; the deadline usually ends it earlier. */
 export const COMMIT_ATTEMPTS_MAX = 64;
+/** Attempts over which the waits for a throttled segment grow, to 800 ms: what it may have, it has by the second. */
+export const THROTTLED_BACKOFF_MAX = 5;
 /** Pages that are searched, newest first, for the offsets of a repeated producer batch. */
 export const DUPLICATE_PAGES_MAX = 8;
 /** How long a publisher leaves a pending segment to whoever makes it; opening takes that one two round trips. */

@@ -2,7 +2,7 @@ import { decodeHead } from '../format/head-item.ts';
 import { headKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Head } from '../model/head.ts';
-import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX, PENDING_WAIT_MS } from '../model/limits.ts';
+import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX, PENDING_WAIT_MS, THROTTLED_BACKOFF_MAX } from '../model/limits.ts';
 import type { Item, Update } from '../ports/metadata-table.ts';
 import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
@@ -69,7 +69,7 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
       if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, signal, error) : error;
       if (signal.aborted) break;
       lastError = error;
-      await backoffUnlessAborted(deps, attempt, signal);
+      await backoffUnlessAborted(deps, isThrottled(error) ? Math.min(attempt, THROTTLED_BACKOFF_MAX) : attempt, signal);
     }
   }
   return failedOutcome(endOfBudget(attempts.inFlight, signal, lastError));

@@ -1,3 +1,4 @@
+import type { SegmentId } from '../model/ids.ts';
 import { GROUP_BYTES_MAX, GROUP_MEMBERS_MAX, HEAD_LINES_MAX } from '../model/limits.ts';
 import type { Part, Submission } from './part.ts';
 
@@ -7,14 +8,15 @@ export type Queued = { readonly submission: Submission; readonly bytes: number }
 /**
  * Which of the queued submissions, oldest first, make the next group. Pure. `busyLines` are lines with a batch in a group
  * in flight: a later batch of theirs waits, or it could overtake and be a gap; and so does everything behind it in its line.
+ * What touches one of `busySegments` waits for more to go with.
  */
-export function gather<T extends Queued>(queue: readonly T[], busyLines: ReadonlySet<string>): T[] {
+export function gather<T extends Queued>(queue: readonly T[], busyLines: ReadonlySet<string>, busySegments: ReadonlySet<SegmentId>): T[] {
   const waiting = new Set(busyLines);
   const group: T[] = [];
   const counts: Counts = { bytes: 0, members: new Map(), producers: new Map() };
   for (const queued of queue) {
     const lines = linesOf(queued.submission);
-    const held = lines.some((line) => waiting.has(line));
+    const held = lines.some((line) => waiting.has(line)) || queued.submission.parts.some((part) => busySegments.has(part.segment));
     if (!held && fits(queued, group, counts)) {
       group.push(queued);
       if (queued.submission.alone) break;

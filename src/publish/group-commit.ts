@@ -16,6 +16,7 @@ import type { Topic } from '../model/topic.ts';
 import { gather, linesOf, type Queued } from './gather.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import { createSpiller } from './spill.ts';
+import { createPutOff, type PutOff } from './put-off.ts';
 import { type StoreDeps, storeGroup } from './store-group.ts';
 import { createUndecided, type Undecided } from './undecided.ts';
 
@@ -52,6 +53,7 @@ type Lane = {
   readonly deps: StoreDeps;
   readonly close: () => void;
   readonly busyLines: Set<string>;
+  readonly putOff: PutOff;
   readonly running: Set<Group>;
   readonly undecided: Undecided;
   topic: Topic;
@@ -81,7 +83,7 @@ export function createGroupCommit(groupDeps: GroupDeps): OwnGroups {
 }
 
 function openLane(deps: StoreDeps, topic: Topic, close: () => void): Lane {
-  const own = { busyLines: new Set<string>(), running: new Set<Group>(), undecided: createUndecided() };
+  const own = { busyLines: new Set<string>(), putOff: createPutOff(), running: new Set<Group>(), undecided: createUndecided() };
   return { deps, topic, close, ...own, queue: [], queuedBytes: 0, slots: 0, wakeUp: undefined };
 }
 
@@ -152,7 +154,11 @@ function abandoned(cause: unknown): PartOutcome {
 /** Starts groups while the lane may have more of them in flight; closes a lane that has nothing to do. */
 function pump(lane: Lane): void {
   while (mayStart(lane)) {
-    const group = gather(lane.queue, lane.busyLines);
+    const group = gather(
+      lane.queue,
+      lane.busyLines,
+      lane.putOff.busy(lane.queue, (waiting) => waitedMs(lane, waiting)),
+    );
     if (group.length === 0) break;
     dequeue(lane, new Set(group));
     void run(lane, group);
@@ -235,7 +241,17 @@ async function run(lane: Lane, members: readonly Waiting[]): Promise<void> {
     const owner = owners.get(part);
     return owner === undefined ? 0 : waitedMs(lane, owner);
   };
-  await storeGroup(deps, { topic, parts: [...owners.keys()] }, { queuedMs, uploaded: slot.freeSoon, settle }, signal);
+  const putOff = (segment: SegmentId): void => {
+    lane.putOff.note(segment, group);
+    // Its neighbours must not wait for it.
+    slot.free();
+    pump(lane);
+  };
+  const decided = (segment: SegmentId): void => {
+    lane.putOff.over(segment, group);
+    pump(lane);
+  };
+  await storeGroup(deps, { topic, parts: [...owners.keys()] }, { queuedMs, uploaded: slot.freeSoon, putOff, settle, decided }, signal);
   lane.running.delete(group);
   slot.free();
   pump(lane);

@@ -19,6 +19,10 @@ export type Progress = {
   readonly uploaded: () => void;
   /** Called once for each part, as soon as its outcome is known. */
   readonly settle: (part: Part, outcome: PartOutcome) => void;
+  /** The table has put off the segment's commit, which is sent again. */
+  readonly putOff: (segment: Part['segment']) => void;
+  /** Nothing of the segment is waited for any more. */
+  readonly decided: (segment: Part['segment']) => void;
 };
 
 /** PUT, then commit: one object for the group, one commit for each of its segments. Never rejects. */
@@ -43,16 +47,26 @@ export async function storeGroup(
     return;
   }
   progress.uploaded();
+  const telling = tellingThrottled(deps, progress.putOff);
   const commit = async (segment: SegmentLayout): Promise<void> => {
     // Parts are in order of their age.
     const [oldest] = segment.parts;
     if (oldest !== undefined) deps.pressure.queued(topic, segment.segment, progress.queuedMs(oldest.part));
-    const outcome = await commitSegment(deps, { topic, object, segment }, signal);
+    const outcome = await commitSegment(telling, { topic, object, segment }, signal);
     noteStored(deps, group.topic, segment, outcome);
     for (const [index, { part }] of segment.parts.entries()) progress.settle(part, partOutcome(outcome, index));
+    progress.decided(segment.segment);
     deps.spiller.offer(topic, segment.segment);
   };
   await Promise.all(layout.segments.map(commit));
+}
+
+function tellingThrottled(deps: StoreDeps, putOff: Progress['putOff']): StoreDeps {
+  const throttled: StoreDeps['pressure']['throttled'] = (topic, segment) => {
+    deps.pressure.throttled(topic, segment);
+    putOff(segment);
+  };
+  return { ...deps, pressure: { ...deps.pressure, throttled } };
 }
 
 /** What another handler of a request has stored was its commit. */

@@ -32,8 +32,9 @@ const queued = ({ name, parts, bytes = 10, alone = false }: Sketch): Named => ({
 const plain = (name: string, more: Partial<Sketch> = {}): Sketch => ({ name, parts: [{ segment: 0 }], ...more });
 const of = (name: string, producer: string, segment = 0): Sketch => ({ name, parts: [{ segment, producer }] });
 
-const gathered = (sketches: readonly Sketch[], busy: readonly string[] = []): string[] =>
-  gather(sketches.map(queued), new Set(busy)).map(({ name }) => name);
+type Busy = { readonly lines?: readonly string[]; readonly segments?: readonly number[] };
+const gathered = (sketches: readonly Sketch[], { lines = [], segments = [] }: Busy = {}): string[] =>
+  gather(sketches.map(queued), new Set(lines), new Set(segments.map(segmentId))).map(({ name }) => name);
 
 describe('a group', () => {
   test('takes what is queued, oldest first', () => {
@@ -72,7 +73,7 @@ describe('a group', () => {
   });
 
   test('holds back a line with a batch in flight, and all that stands behind it in that line', () => {
-    expect(gathered([of('p1', 'p'), of('q1', 'q'), of('p2', 'p')], ['s0000000/p'])).toEqual(['q1']);
+    expect(gathered([of('p1', 'p'), of('q1', 'q'), of('p2', 'p')], { lines: ['s0000000/p'] })).toEqual(['q1']);
     // p1 waits for q, which is busy, in another segment: p2 must not overtake it.
     const both: Sketch = {
       name: 'p1',
@@ -81,7 +82,12 @@ describe('a group', () => {
         { segment: 1, producer: 'q' },
       ],
     };
-    expect(gathered([both, of('p2', 'p')], ['s0000001/q'])).toEqual([]);
+    expect(gathered([both, of('p2', 'p')], { lines: ['s0000001/q'] })).toEqual([]);
+  });
+
+  test('leaves what touches a busy segment, and what stands behind it in its line', () => {
+    const both: Sketch = { name: 'both', parts: [{ segment: 0 }, { segment: 1, producer: 'p' }] };
+    expect(gathered([plain('a'), both, of('p2', 'p', 1), of('q', 'q', 1)], { segments: [0] })).toEqual(['q']);
   });
 });
 
@@ -106,7 +112,7 @@ test('groups end, take everything once, and keep the order of each line', () => 
       );
       const order: Named[] = [];
       while (queue.length > 0) {
-        const group = gather(queue, new Set());
+        const group = gather(queue, new Set(), new Set());
         expect(group[0]).toBe(queue[0]);
         expect(group.length === 1 || group.every(({ submission }) => !submission.alone)).toBe(true);
         expect(group.length === 1 || group.reduce((sum, { bytes }) => sum + bytes, 0) <= GROUP_BYTES_MAX).toBe(true);

@@ -11,6 +11,8 @@ import { throttled } from '../simulation/world-faults.ts';
 import { brief, firstSegment, produced, publishOf } from './requests.ts';
 
 const PUT_MS = 100;
+/** Of a table that is slow: far fewer than groups would be. */
+const COMMITS_PER_SECOND = 2;
 
 /** A broker whose uploads take their time, and how many there were. */
 function slowBroker(world: TestWorld, putMs = PUT_MS): TestBroker & { puts: number } {
@@ -239,5 +241,35 @@ describe('J-18: a segment that is throttled', () => {
     const results = await world.run(Promise.all(stuck));
     // Those that left a group to others don't know; the last of each does.
     for (const [error] of results) expect(error instanceof KelpError && ['throttled', 'indefinite'].includes(error.kind)).toBe(true);
+  });
+
+  test('takes all that comes meanwhile with its next commit, so that a flood is acked at the table’s pace', async () => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const commits = { second: -1, count: 0, applied: 0 };
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.name !== 'update head') return make();
+      const second = Math.floor(world.clock.monotonicMs() / 1_000);
+      if (second !== commits.second) Object.assign(commits, { second, count: 0 });
+      if (commits.count >= COMMITS_PER_SECOND) throw throttled();
+      commits.count += 1;
+      commits.applied += 1;
+      return make();
+    });
+    const broker = world.broker({ table });
+    const tookMs: number[] = [];
+    const flood: Promise<void>[] = [];
+    for (let n = 0; n < 500; n += 1) {
+      const sentMs = world.clock.monotonicMs();
+      const acked = broker.publisher.publish(topic, publishOf([String(n)]), world.clock.deadline(30_000)).then((result) => {
+        expect(brief(result)).toEqual([expect.stringMatching(/^s0000000:/)]);
+        tookMs.push(world.clock.monotonicMs() - sentMs);
+      });
+      flood.push(acked);
+      await world.clock.advance(10);
+    }
+    await world.run(Promise.all(flood));
+    expect(Math.max(...tookMs)).toBeLessThan(4_000);
+    expect(commits.applied).toBeLessThan(40);
   });
 });

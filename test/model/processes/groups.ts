@@ -34,7 +34,7 @@ export function singleGroups(deps: CommitDeps, name: string): GroupCommit {
       const storeDeps: StoreDeps = { ...deps, random, store, spiller: { offer: () => {} } };
       const outcomes = new Map<Part, PartOutcome>();
       const settle = (part: Part, outcome: PartOutcome) => void outcomes.set(part, outcome);
-      await storeGroup(storeDeps, { topic, parts }, { queuedMs: () => 0, uploaded: () => {}, settle }, signal);
+      await storeGroup(storeDeps, { topic, parts }, { queuedMs: () => 0, uploaded() {}, putOff() {}, settle, decided() {} }, signal);
       return parts.map((part) => outcomes.get(part) ?? { outcome: 'again' });
     },
   };
