@@ -1,5 +1,6 @@
 import type { Aim } from './aim.ts';
 import { judgeFleet } from './fleet-aims.ts';
+import { judgeFlood } from './flood-aims.ts';
 import type { Row } from './row.ts';
 
 const RATIOS_MIN = [
@@ -26,7 +27,7 @@ export function judge(rows: readonly Row[]): Aim[] {
     const ratio = Math.max(...measured);
     return [{ kind: 'aim', case: name, aim: `at least ${ratioMin} of ${of}`, figure: ratio.toFixed(2), met: ratio >= ratioMin } as const];
   });
-  return [...ratios, ...judgeSingles(rows), ...judgeLatency(rows), ...judgeMemory(rows), ...judgeFleet(rows)];
+  return [...ratios, ...judgeSingles(rows), ...judgeLatency(rows), ...judgeMemory(rows), ...judgeFleet(rows), ...judgeFlood(rows)];
 }
 
 function judgeSingles(rows: readonly Row[]): Aim[] {

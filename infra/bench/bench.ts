@@ -43,7 +43,7 @@ async function main({ cases, seconds, out }: BenchOptions): Promise<void> {
         rows.push(row);
         write(row);
       };
-      await runCases({ stack, loader: native ?? lean, lean, seconds, dir, say, record, signal }, cases);
+      await runCases({ stack, loader: native ?? lean, lean, seconds, dir, say, record, note: write, signal }, cases);
       const aims = judge(rows);
       aims.forEach(write);
       console.log(`\n${formatTable(rows)}\n\n${formatAims(aims)}`);

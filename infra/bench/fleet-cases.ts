@@ -23,7 +23,7 @@ const CALM_MS = 1_000;
 const IDLE_MS = 60_000;
 
 /** The bench as if this were the only broker: what the others cost isn't counted. */
-const benchOf = (bench: Bench, broker: BenchBroker): Bench => ({
+export const benchOf = (bench: Bench, broker: BenchBroker): Bench => ({
   ...bench,
   stack: { ...bench.stack, url: broker.url, children: { ...bench.stack.children, broker: broker.child() } },
 });

@@ -9,8 +9,6 @@ import type { Child } from '../local/processes.ts';
 import { createFleetClient, type FleetClient } from './fleet-client.ts';
 import type { Bench } from './measure.ts';
 
-const BROKERS = 3;
-const TABLE = 'kelp-fleet';
 const SECRET_BYTES = 24;
 const AGREED_MS_MAX = 60_000;
 const POLL_MS = 50;
@@ -24,7 +22,7 @@ export type BenchBroker = {
   start(): Promise<void>;
 };
 
-/** Three brokers on the bench's stores, with a table of their own: the broker of the other cases isn't one of them. */
+/** Brokers on the bench's stores, with a table of their own: the broker of the other cases isn't one of them. */
 export type BenchFleet = {
   readonly brokers: readonly BenchBroker[];
   byId(id: string): BenchBroker;
@@ -35,20 +33,31 @@ export type BenchFleet = {
   whole(): Promise<void>;
 };
 
-export async function startBenchFleet(bench: Bench): Promise<BenchFleet> {
+export type BenchFleetOptions = {
+  readonly brokers: number;
+  /** Begins their names. */
+  readonly name: string;
+  /** The table's, which is made. */
+  readonly table: string;
+  /** What stands before the table; absent: nothing. */
+  readonly endpoint?: string;
+};
+
+export async function startBenchFleet(bench: Bench, { brokers: count, name, table, endpoint }: BenchFleetOptions): Promise<BenchFleet> {
   const { stack, signal } = bench;
-  await createTable({ ...stack.table, table: TABLE }, createSystemClock(), signal);
-  const ports = await takePorts(BROKERS);
+  await createTable({ ...stack.table, table }, createSystemClock(), signal);
+  const ports = await takePorts(count);
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
-  const brokers = Array.from({ length: BROKERS }, (_, i) => brokerOf(bench, { id: `fleet-${i}`, port: ports.at(i), secret }));
+  const shared = { secret, table, endpoint: endpoint ?? stack.table.endpoint };
+  const brokers = Array.from({ length: count }, (_, i) => brokerOf(bench, { id: `${name}-${i}`, port: ports.at(i), ...shared }));
   const fleet = fleetOf(bench, brokers);
   await fleet.whole();
   return fleet;
 }
 
-type Place = { readonly id: string; readonly port: number; readonly secret: string };
+type Place = { readonly id: string; readonly port: number; readonly secret: string; readonly table: string; readonly endpoint: string };
 
-function brokerOf({ stack, signal }: Bench, { id, port, secret }: Place): BenchBroker {
+function brokerOf({ stack, signal }: Bench, { id, port, secret, table, endpoint }: Place): BenchBroker {
   const url = `http://127.0.0.1:${port}`;
   const environment = {
     KELP_PORT: String(port),
@@ -61,8 +70,8 @@ function brokerOf({ stack, signal }: Bench, { id, port, secret }: Place): BenchB
     KELP_S3_BUCKET: stack.store.bucket,
     KELP_S3_ACCESS_KEY: stack.store.accessKey,
     KELP_S3_SECRET_KEY: stack.store.secretKey,
-    KELP_TABLE: TABLE,
-    KELP_TABLE_ENDPOINT: stack.table.endpoint,
+    KELP_TABLE: table,
+    KELP_TABLE_ENDPOINT: endpoint,
   };
   let running: Child | undefined;
   return {

@@ -18,6 +18,8 @@ export type Bench = {
   readonly say: (line: string) => void;
   /** Keeps a row, in the order in which they are measured. */
   readonly record: (row: Row) => void;
+  /** Keeps what is no row of the table, for whoever wants to look closer. */
+  readonly note: (line: object) => void;
   readonly signal: AbortSignal;
 };
 

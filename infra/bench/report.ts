@@ -27,6 +27,8 @@ const COLUMNS: readonly Column[] = [
   { heading: 'PUTs/1000', cell: (row) => (row.kind === 'kelp' ? row.putsPerThousand?.toFixed(2) : undefined) },
   { heading: 'table ops/1000', cell: (row) => (row.kind === 'kelp' ? row.tableOperationsPerThousand?.toFixed(2) : undefined) },
   { heading: 'slowest ms', cell: ({ longestMs }) => longestMs?.toFixed(0) },
+  { heading: 'relief s', cell: (row) => row.reliefSeconds?.toFixed(0) },
+  { heading: 'refused', cell: (row) => row.refused?.toFixed(0) },
   { heading: 'idle table ops/min', cell: (row) => row.idleTableOperationsPerMinute?.toFixed(0) },
   { heading: 'errors', cell: (row) => (row.errors === 0 ? undefined : String(row.errors)) },
 ];

@@ -39,6 +39,12 @@ export type Row = {
   readonly tableOperationsPerThousand?: number;
   /** The slowest of all requests. */
   readonly longestMs?: number;
+  /** From the begin of a flood until publishes take no longer than before; absent: they did to its end. */
+  readonly reliefSeconds?: number;
+  /** Answers that told a writer to come again. */
+  readonly refused?: number;
+  /** Messages that were read back lost, doubled, changed or out of their key's order. */
+  readonly faults?: number;
   /** Of the broker that asked the table most often, while nobody asked anything of it. */
   readonly idleTableOperationsPerMinute?: number;
 };

@@ -1,6 +1,7 @@
 import type { Bench } from './measure.ts';
 import { measureFailover, measureLeader } from './failover-cases.ts';
 import { measureForward, measureIdle, measureRollingRestart } from './fleet-cases.ts';
+import { measureFlood } from './flood-case.ts';
 import { type BenchFleet, startBenchFleet } from './fleet-stack.ts';
 import type { CaseName } from './options.ts';
 import { measureLatency } from './latency-case.ts';
@@ -20,7 +21,7 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
   let written: Topic | undefined;
   let started: Promise<BenchFleet> | undefined;
   const onFleet = async (run: (bench: Bench, fleet: BenchFleet) => Promise<void>): Promise<void> =>
-    run(bench, await (started ??= startBenchFleet(bench)));
+    run(bench, await (started ??= startBenchFleet(bench, { brokers: 3, name: 'fleet', table: 'kelp-fleet' })));
   const run: Record<CaseName, (shapes: Best) => Promise<void>> = {
     a: ({ put }) => publishJson(bench, put),
     b: async ({ put }) => void (written = await publishBatches(bench, put)),
@@ -34,6 +35,7 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
     j: () => onFleet(measureLeader),
     k: () => onFleet(measureRollingRestart),
     l: () => onFleet(measureIdle),
+    m: () => measureFlood(bench),
   };
   const unused = { bytes: 0, clients: 0 };
   for (const name of cases) await run[name](best ?? { put: unused, get: unused });

@@ -1,16 +1,37 @@
 import { z } from 'zod';
-import { createKelpClient } from '../demo/kelp-client.ts';
+import { createKelpClient, type TopicSettings } from '../demo/kelp-client.ts';
 import type { Bench } from './measure.ts';
 
-const Segments = z.object({ segments: z.array(z.object({ segment: z.string(), lo: z.int(), hi: z.int(), tail: z.int() })) });
+const Segments = z.object({
+  segments: z.array(
+    z.object({
+      segment: z.string(),
+      lo: z.int(),
+      hi: z.int(),
+      tail: z.int(),
+      openedMs: z.int().optional(),
+      endedMs: z.int().optional(),
+    }),
+  ),
+});
 export type Segment = z.infer<typeof Segments>['segments'][number];
+
+const Scaling = z.object({
+  events: z.array(
+    z.object({ kind: z.enum(['split', 'merge']), children: z.array(z.string()), reason: z.object({ why: z.string() }).optional() }),
+  ),
+});
+/** `reason`: the planner's; absent: by hand. */
+export type ScaleEvent = z.infer<typeof Scaling>['events'][number];
 
 export type Topic = {
   readonly url: string;
   readonly messagesUrl: string;
   readonly messageUrl: string;
-  /** As they are now, in order of partitions. */
+  /** As they are now, in order of partitions; sealed ones too. */
   segments(): Promise<Segment[]>;
+  /** What was split and merged, newest first. */
+  events(): Promise<ScaleEvent[]>;
 };
 
 const REQUEST_MS_MAX = 30_000;
@@ -19,21 +40,24 @@ const REQUEST_MS_MAX = 30_000;
  * A new topic of that many equal segments, which stay as they are: figures of what splits meanwhile could not be compared. Names
  * are unique in a run.
  */
-export async function createTopic({ stack: { url, token }, signal }: Bench, name: string, segments: number): Promise<Topic> {
-  await createKelpClient({ url, token, topic: name, signal }).createTopic({
-    segments,
-    scaling: { minSegments: segments, maxSegments: segments },
-  });
+export function createTopic(bench: Bench, name: string, segments: number): Promise<Topic> {
+  return createTopicOf(bench, name, { segments, scaling: { minSegments: segments, maxSegments: segments } });
+}
+
+/** One that is as these settings say. */
+export async function createTopicOf({ stack: { url, token }, signal }: Bench, name: string, settings: TopicSettings): Promise<Topic> {
+  await createKelpClient({ url, token, topic: name, signal }).createTopic(settings);
   const topicUrl = `${url}/v1/topics/${name}`;
+  async function get(path: string): Promise<unknown> {
+    const bounds = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS_MAX)]);
+    const answer = await fetch(`${topicUrl}${path}`, { headers: { authorization: `Bearer ${token}` }, signal: bounds });
+    return await answer.json();
+  }
   return {
     url: topicUrl,
     messagesUrl: `${topicUrl}/messages`,
     messageUrl: `${topicUrl}/message`,
-    async segments() {
-      const bounds = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS_MAX)]);
-      const answer = await fetch(`${topicUrl}/segments`, { headers: { authorization: `Bearer ${token}` }, signal: bounds });
-      const found = Segments.parse(await answer.json()).segments;
-      return found.toSorted((a, b) => a.lo - b.lo);
-    },
+    segments: async () => Segments.parse(await get('/segments')).segments.toSorted((a, b) => a.lo - b.lo),
+    events: async () => Scaling.parse(await get('/scaling')).events,
   };
 }
