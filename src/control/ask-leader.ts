@@ -20,6 +20,8 @@ export type OwnService = {
   readonly leadOnce?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 };
 
+export type OwnPerCall = Required<OwnService>;
+
 export type AskLeaderDeps = {
   readonly clock: Clock;
   readonly withLeader: WithLeader;
@@ -27,6 +29,8 @@ export type AskLeaderDeps = {
   readonly peers?: Peers;
   /** Undefined: this instance can't lead. */
   readonly own: OwnService | undefined;
+  /** Of one that can't be reached: where nobody else may be there at all, it leads for a call that changes segments. */
+  readonly changing?: OwnPerCall;
 };
 
 type LeaderQuestion = 'assign' | 'suspect' | 'drain' | 'change' | 'rebalance' | 'nudge' | 'loads';
@@ -39,6 +43,8 @@ type Question<Q extends LeaderQuestion> = {
   readonly locally: (service: LeaderService, signal: AbortSignal) => Promise<PeerAnswered<Q>>;
 };
 
+const CHANGING: ReadonlySet<LeaderQuestion> = new Set<LeaderQuestion>(['change', 'rebalance']);
+
 type Ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal) => Promise<PeerAnswered<Q>>;
 
 /**
@@ -47,7 +53,7 @@ type Ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal
  */
 export function createAskLeader(deps: AskLeaderDeps): LeaderService {
   const ask: Ask = (question, signal) => {
-    const { own } = deps;
+    const own = CHANGING.has(question.operation) ? (deps.own ?? deps.changing) : deps.own;
     if (own?.leadOnce === undefined) return askUntilAnswered(deps, question, signal);
     return askOrLead(deps, { ...own, leadOnce: own.leadOnce }, question, signal);
   };
@@ -170,8 +176,6 @@ async function askKnown<Q extends LeaderQuestion>(
     throw error;
   }
 }
-
-type OwnPerCall = Required<OwnService>;
 
 /** A function leads only while somebody needs it to; a leader that can be asked is asked. One without an address can't. */
 async function askOrLead<Q extends LeaderQuestion>(

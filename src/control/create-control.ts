@@ -1,4 +1,5 @@
 import type { AssignedRange } from '../model/broker.ts';
+import type { BrokerId } from '../model/ids.ts';
 import { CHANGE_PARALLEL_MAX, LEASE_RELEASE_MS_MAX } from '../model/limits.ts';
 import { LOADS_ASK_MS_MAX } from '../model/scaling-limits.ts';
 import type { Topic } from '../model/topic.ts';
@@ -28,7 +29,7 @@ export type ControlDeps = TopologyDeps & {
   readonly pressure: Pick<PressureMeter, 'sample'>;
   /** Undefined: there is no way to ask other brokers. */
   readonly peers?: Peers;
-  /** Where this broker is reached; undefined: it is not, so it registers nowhere and never leads. */
+  /** Where this broker is reached; undefined: it is not, so it registers nowhere, and leads only for a call that changes segments. */
   readonly self?: MemberAddress;
   /** How often each topic is looked at by whoever leads, in a process; 0 or absent: only when somebody asks. */
   readonly rebalanceMs?: number;
@@ -54,6 +55,9 @@ export type ControlPlane = Control & {
   readonly leaderService: LeaderService;
 };
 
+/** Of a function without an address: it registers nowhere, and nobody asks it anything. */
+const NOWHERE: MemberAddress = { id: 'nowhere' as BrokerId, url: '', kind: 'fleet', zone: '' };
+
 export function createControl(deps: ControlDeps): ControlPlane {
   const gauge = createDesiredGauge(deps);
   const finder = createLeaderFinder(deps);
@@ -63,9 +67,10 @@ export function createControl(deps: ControlDeps): ControlPlane {
       if (member?.leadership.current() !== undefined) gauge.show(brokers);
     },
   });
-  const member = deps.self === undefined ? undefined : createMember({ ...deps, self: deps.self, directory, finder, gauge });
-  const own = member === undefined ? undefined : ownService(member);
-  const leader = createAskLeader({ ...deps, finder, withLeader: createWithLeader({ ...deps, finder }), own });
+  const memberOf = (address: MemberAddress): Member => createMember({ ...deps, self: address, directory, finder, gauge });
+  const member = deps.self === undefined ? undefined : memberOf(deps.self);
+  const leading = member === undefined ? { own: undefined, changing: memberOf(NOWHERE) } : { own: ownService(member) };
+  const leader = createAskLeader({ ...deps, ...leading, finder, withLeader: createWithLeader({ ...deps, finder }) });
   const self = deps.self?.id;
   const change = async (topic: Topic, asked: IdentifiedChange, signal: AbortSignal): Promise<readonly AssignedRange[]> =>
     addressRanges({ directory }, await leader.change(topic, asked, signal), signal);

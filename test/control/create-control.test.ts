@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decodeBroker } from '../../src/format/broker-item.ts';
-import { brokerKey, leaseKey } from '../../src/format/item-key.ts';
+import { brokerKey, leaseKey, topicKey } from '../../src/format/item-key.ts';
 import { decodeLease } from '../../src/format/lease-item.ts';
+import { decodeTopic } from '../../src/format/topic-item.ts';
 import type { BrokerRecord } from '../../src/model/broker.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import { DRAIN_PER_SECOND_MAX, HEARTBEAT_MS, LEASE_MS, LEAVE_MS_MAX } from '../../src/model/limits.ts';
@@ -10,7 +11,7 @@ import { faultyTable } from '../simulation/world-faults.ts';
 import { type ControlWorld, createControlWorld, type Site } from './control-world.ts';
 import { brokerId, putBroker, someBroker } from './some-broker.ts';
 
-const assign = (world: ControlWorld, site: Site, topic: Topic, n = 0) =>
+const assign = (world: ControlWorld, site: Pick<Site, 'control'>, topic: Topic, n = 0) =>
   world.run(site.control.assignment(topic, segmentId(n), {}, world.signal));
 const ids = (brokers: readonly { readonly id: string }[]): string[] => brokers.map(({ id }) => id);
 const leads = (site: Site): boolean => site.gauges.get('kelp.leader') === 1;
@@ -154,6 +155,36 @@ describe('a fleet', () => {
     expect((await assign(world, fleet, topic, 1)).brokers.length).toBeGreaterThan(0);
     expect(world.clock.monotonicMs() - beganMs).toBeLessThan(2 * LEASE_MS);
     expect(await holderIn(world)).toBe('');
+  });
+});
+
+describe('one that is reached by nobody', () => {
+  test('leads for a call that changes segments, and for no other one; it registers nowhere', async () => {
+    const world = createControlWorld();
+    const topic = await world.topic(1);
+    const { control } = world.site('x', { alone: true, nameless: true });
+    const [lower, upper] = await world.run(control.split(topic, segmentId(0), 9, world.signal));
+    expect([lower, upper]).toMatchObject([
+      { segment: 's0000001', lo: 0, hi: 8, addresses: [] },
+      { segment: 's0000002', lo: 9, hi: 65_535, addresses: [] },
+    ]);
+    expect(await holderIn(world)).toBe('');
+    const merged = await world.run(control.merge(topic, [segmentId(1), segmentId(2)], world.signal));
+    expect(merged).toMatchObject([{ segment: 's0000003', lo: 0, hi: 65_535 }]);
+    const [plan] = await world.run(control.rebalance({ topic, dryRun: false }, world.signal));
+    expect(plan).toMatchObject({ topic: topic.id, segments: 1, changes: [] });
+    await expect(assign(world, { control }, topic, 3)).rejects.toMatchObject({ code: 'no-leader' });
+    expect(await world.run(control.brokers(world.signal))).toEqual([]);
+    expect(await holderIn(world)).toBe('');
+  });
+
+  test('beside a process that leads it has to wait for the lease, and says so', async () => {
+    const { world, topic } = await running(['a']);
+    const { control } = world.site('x', { alone: true, nameless: true });
+    const split = control.split(topic, segmentId(0), 9, world.clock.deadline(20_000));
+    await expect(world.run(split)).rejects.toMatchObject({ name: 'TimeoutError' });
+    const { open } = decodeTopic((await world.table.get(topicKey(topic.id), world.signal)) ?? {});
+    expect(open).toEqual(topic.open);
   });
 });
 
