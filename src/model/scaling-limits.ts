@@ -7,6 +7,8 @@
 export const LOAD_WINDOWS_MS = [10_000, 60_000, 300_000] as const;
 /** What is known of a segment's load before anything is decided by it: shorter, a single large request is a flood. */
 export const LOAD_OBSERVED_MS_MIN = 2_000;
+/** The same of a segment that the table throttles: no large request is why. */
+export const THROTTLED_OBSERVED_MS_MIN = 1_000;
 /** How long a sample is believed: a segment whose head could not be read since is left as it is. */
 export const LOAD_KNOWN_MS_MAX = 150_000;
 /** Times its target from which a segment is split whenever it was split last. */
@@ -32,6 +34,8 @@ export const COMMIT_MESSAGES_FEW = 2;
 export const THROTTLED_COMMIT_MESSAGES_FEW = 8;
 /** A throttled segment below this part of its target is not split: it isn't this one that is too hot for the table. */
 export const THROTTLED_LOAD_MIN = 1 / 16;
+/** How long after one was throttled its topic's segments don't cool down, if they carry as much: the flood comes to them next. */
+export const THROTTLED_HASTE_MS = 60_000;
 /** How long a topic's segments are merged with care after one was throttled. */
 export const THROTTLED_KNOWN_MS = 3_600_000;
 /** Of a segment's load, what a cut beside a hot partition must take away from it. */

@@ -1,5 +1,5 @@
 import { SEGMENTS_OPEN_MAX } from '../../model/limits.ts';
-import { THROTTLED_KNOWN_MS } from '../../model/scaling-limits.ts';
+import { THROTTLED_HASTE_MS, THROTTLED_KNOWN_MS } from '../../model/scaling-limits.ts';
 import type { HeldBack, HotKey, PlannedChange, ScalingSettings } from '../../model/scaling.ts';
 import { planMerges, type Throttling } from './plan-merges.ts';
 import { assertTiles, planMissing, planSplits } from './plan-splits.ts';
@@ -36,7 +36,10 @@ export function planScaling({ settings, scheduledMin, keptMin, segments, state, 
   const floor = Math.min(ceiling, Math.max(1, settings.minSegments, scheduledMin));
   const throttling = rememberThrottling(settings, segments, { before: state.throttling, nowMs });
 
-  const { splits, hotKeys, held } = planSplits(settings, segments, ceiling - segments.length);
+  const { splits, hotKeys, held } = planSplits(settings, segments, {
+    roomFor: ceiling - segments.length,
+    hastyLoad: hastyLoad(throttling, nowMs),
+  });
   const split = new Set(splits.map(({ segment }) => segment));
   const others = segments.filter(({ segment }) => !split.has(segment));
   const missing = planMissing(others, { settings, missing: floor - segments.length - splits.length, minSegments: floor });
@@ -45,6 +48,9 @@ export function planScaling({ settings, scheduledMin, keptMin, segments, state, 
 
   return { changes: [...splits, ...missing, ...merges], hotKeys, held, state: throttling === undefined ? {} : { throttling } };
 }
+
+const hastyLoad = (throttling: Throttling | undefined, nowMs: number): number =>
+  throttling !== undefined && nowMs - throttling.atMs < THROTTLED_HASTE_MS ? throttling.load : Number.POSITIVE_INFINITY;
 
 /** The lowest load that was too much for the table, until nothing was for some time: what it throttles is not merged up to there again. */
 function rememberThrottling(

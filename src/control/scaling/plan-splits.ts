@@ -2,10 +2,12 @@ import { PARTITIONS } from '../../model/limits.ts';
 import {
   COMMIT_MESSAGES_FEW,
   COMMITS_KEPT_MAX,
+  LOAD_OBSERVED_MS_MIN,
   SEVERE_LOAD,
   SPLIT_COOL_DOWN_MS,
   THROTTLED_COMMIT_MESSAGES_FEW,
   THROTTLED_LOAD_MIN,
+  THROTTLED_OBSERVED_MS_MIN,
 } from '../../model/scaling-limits.ts';
 import type { HeldBack, HotKey, PlannedSplit, ScalingSettings, SplitReason } from '../../model/scaling.ts';
 import type { LoadView } from './load-windows.ts';
@@ -25,15 +27,22 @@ const EVER = 3;
 
 type Hot = { readonly segment: ScaledSegment; readonly reason: SplitReason; readonly buckets: readonly number[] };
 
+type SplitBounds = {
+  /** Segments that the topic may have more. */
+  readonly roomFor: number;
+  /** From which load on nothing cools down, because the table has throttled as much a moment ago. */
+  readonly hastyLoad: number;
+};
+
 /** Of the segments that are over their target, the hottest ones first: as many as the topic may have more. */
-export function planSplits(settings: ScalingSettings, segments: readonly ScaledSegment[], roomFor: number): SplitPlan {
+export function planSplits(settings: ScalingSettings, segments: readonly ScaledSegment[], bounds: SplitBounds): SplitPlan {
   const hot = segments.flatMap((segment) => hotOf(settings, segment) ?? []).toSorted((a, b) => b.reason.load - a.reason.load);
   const splits: PlannedSplit[] = [];
   const held: HeldBack[] = [];
   for (const one of hot) {
     const { segment, reason, buckets } = one;
     const at = cutOf(segment, buckets, reason.load);
-    const why = whyHeld(settings, one, { at, isFull: splits.length >= roomFor });
+    const why = whyHeld(settings, one, { at, isFull: splits.length >= bounds.roomFor, hastyLoad: bounds.hastyLoad });
     if (why === undefined && at !== undefined) splits.push({ kind: 'split', segment: segment.segment, at, reason });
     else held.push({ segment: segment.segment, why: why ?? 'one-partition', load: reason.load });
   }
@@ -79,14 +88,15 @@ function hotOf(settings: ScalingSettings, segment: ScaledSegment): Hot | undefin
 function whyHeld(
   settings: ScalingSettings,
   { segment, reason }: Hot,
-  { at, isFull }: { readonly at: number | undefined; readonly isFull: boolean },
+  { at, isFull, hastyLoad }: { readonly at: number | undefined; readonly isFull: boolean; readonly hastyLoad: number },
 ): HeldBack['why'] | undefined {
   if (segment.busy) return 'busy';
-  if (!isKnown(segment.view)) return 'not-known';
+  if (!isKnown(segment.view, reason.why === 'throttled' ? THROTTLED_OBSERVED_MS_MIN : LOAD_OBSERVED_MS_MIN)) return 'not-known';
   if (segment.lo === segment.hi) return 'one-partition';
   if (at === undefined) return 'hot-key';
   if (isVain(settings, segment, reason)) return 'in-vain';
-  if (reason.why === 'over-target' && segment.view.ageMs < SPLIT_COOL_DOWN_MS) return 'cool-down';
+  const coolsDown = reason.why === 'over-target' && reason.load < hastyLoad;
+  if (coolsDown && segment.view.ageMs < SPLIT_COOL_DOWN_MS) return 'cool-down';
   return isFull ? 'limit' : undefined;
 }
 

@@ -48,8 +48,8 @@ export const addRates = (a: Rates, b: Rates): Rates => ({
 });
 
 /** What its view is worth deciding by: read lately, and over some time. */
-export function isKnown(view: LoadView | undefined): view is LoadView {
-  return view !== undefined && view.observedMs >= LOAD_OBSERVED_MS_MIN && view.sampleAgeMs <= LOAD_KNOWN_MS_MAX;
+export function isKnown(view: LoadView | undefined, observedMsMin = LOAD_OBSERVED_MS_MIN): view is LoadView {
+  return view !== undefined && view.observedMs >= observedMsMin && view.sampleAgeMs <= LOAD_KNOWN_MS_MAX;
 }
 
 /** The load at which the table throttles it. Undefined: it doesn't, or so little can't be what is too much for the table. */

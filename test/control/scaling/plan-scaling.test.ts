@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { planScaling, type ScalingInput, type ScalingPlan } from '../../../src/control/scaling/plan-scaling.ts';
 import type { ScaledSegment } from '../../../src/control/scaling/segment-load.ts';
 import { segmentId } from '../../../src/model/ids.ts';
-import { LOAD_KNOWN_MS_MAX, MERGE_COOL_DOWN_MS, SPLIT_COOL_DOWN_MS, THROTTLED_KNOWN_MS } from '../../../src/model/scaling-limits.ts';
+import {
+  LOAD_KNOWN_MS_MAX,
+  MERGE_COOL_DOWN_MS,
+  SPLIT_COOL_DOWN_MS,
+  THROTTLED_HASTE_MS,
+  THROTTLED_KNOWN_MS,
+} from '../../../src/model/scaling-limits.ts';
 import { EVEN, ratesOf, segmentsOf, SETTINGS, viewOf } from './scaled-topic.ts';
 
 function plan(segments: readonly ScaledSegment[], input: Partial<ScalingInput> = {}): ScalingPlan {
@@ -45,6 +51,24 @@ test('a young segment is left alone, unless the flood is severe or the table thr
   expect(plan(alone({ view: viewOf(100, young), throttled: true })).changes).toMatchObject([{ ...SPLIT, reason: { why: 'throttled' } }]);
   // So little is not what the table can't take.
   expect(plan(alone({ view: viewOf(50, young), throttled: true })).changes).toEqual([]);
+});
+
+test('where the table has throttled as much a moment ago, a young segment is not left alone, and for a throttled one a second is enough', () => {
+  const young = { ageMs: 2_000, observedMs: 2_000 };
+  const planned = (load: number, agoMs: number): ScalingPlan =>
+    plan(alone({ view: viewOf(1_300, young) }), { state: { throttling: { load, atMs: 1e9 - agoMs } } });
+  expect(planned(1.3, THROTTLED_HASTE_MS - 1).changes).toMatchObject([{ ...SPLIT, reason: { why: 'over-target' } }]);
+  expect(planned(1.3, THROTTLED_HASTE_MS)).toMatchObject({ changes: [], held: [{ why: 'cool-down' }] });
+  expect(planned(1.31, 0)).toMatchObject({ changes: [], held: [{ why: 'cool-down' }] });
+  const beside = segmentsOf([viewOf(1_300, young), viewOf(1_400, young)]).map((segment, n) => ({ ...segment, throttled: n === 0 }));
+  expect(plan(beside).changes).toMatchObject([{ reason: { why: 'over-target' } }, { reason: { why: 'throttled' } }]);
+
+  const observed = (observedMs: number, throttled: boolean): ScalingPlan =>
+    plan(alone({ view: viewOf(5_000, { ageMs: observedMs, observedMs }), throttled }));
+  expect(observed(1_000, true).changes).toMatchObject([SPLIT]);
+  expect(observed(999, true)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
+  expect(observed(1_999, false)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
+  expect(observed(2_000, false).changes).toMatchObject([{ reason: { why: 'severe' } }]);
 });
 
 test('nothing is decided of a segment that is being changed, or that nobody has read lately', () => {
