@@ -65,23 +65,19 @@ export async function readByCursor(options: ReaderOptions): Promise<Read> {
   }
 }
 
+type Pages = ReaderOptions & { readonly cursor: string; readonly count: number; /** Messages of a page. */ readonly limit: number };
+
 /** From a cursor on, until so many have come; and where that is. */
-export async function readPages({
-  cursor,
-  count,
-  ...options
-}: ReaderOptions & { readonly cursor: string; readonly count: number }): Promise<{
-  readonly messages: readonly Seen[];
-  readonly cursor: string;
-}> {
+export async function readPages(options: Pages): Promise<{ readonly messages: readonly Seen[]; readonly cursor: string }> {
+  const { count, limit } = options;
   const messages: Seen[] = [];
-  let next = cursor;
+  let { cursor } = options;
   while (messages.length < count) {
-    const page = TopicPage.parse(await get(options, cursorPath(next, TAIL_WAIT_MS)));
+    const page = TopicPage.parse(await get(options, cursorPath(cursor, TAIL_WAIT_MS, Math.min(limit, count - messages.length))));
     messages.push(...page.messages.map((message) => seen(message, message.segment)));
-    next = page.cursor;
+    cursor = page.cursor;
   }
-  return { messages, cursor: next };
+  return { messages, cursor };
 }
 
 /** Follows the topic until it is told to stop; where no broker answers, it asks again from where it was. */
@@ -107,8 +103,8 @@ export async function followTopic(options: ReaderOptions, stop: AbortSignal): Pr
   return { reader: name, complete: false, ...(since === undefined ? {} : { since }), messages };
 }
 
-function cursorPath(cursor: string, waitMs: number): string {
-  return `messages?cursor=${encodeURIComponent(cursor)}&limit=${PAGE_MESSAGES}&waitMs=${waitMs}`;
+function cursorPath(cursor: string, waitMs: number, limit = PAGE_MESSAGES): string {
+  return `messages?cursor=${encodeURIComponent(cursor)}&limit=${limit}&waitMs=${waitMs}`;
 }
 
 /** The data of one event of a topic's stream. */
