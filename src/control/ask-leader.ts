@@ -53,7 +53,8 @@ type Ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal
  */
 export function createAskLeader(deps: AskLeaderDeps): LeaderService {
   const ask: Ask = (question, signal) => {
-    const own = CHANGING.has(question.operation) ? (deps.own ?? deps.changing) : deps.own;
+    const { own, changing } = deps;
+    if (changing !== undefined && CHANGING.has(question.operation)) return changeAlone(deps, changing, question, signal);
     if (own?.leadOnce === undefined) return askUntilAnswered(deps, question, signal);
     return askOrLead(deps, { ...own, leadOnce: own.leadOnce }, question, signal);
   };
@@ -199,6 +200,18 @@ async function askOrLead<Q extends LeaderQuestion>(
     signal.throwIfAborted();
     throw error;
   }
+}
+
+/** Beside a process that leads, and can't be asked, the lease would never be free. */
+async function changeAlone<Q extends LeaderQuestion>(
+  deps: AskLeaderDeps,
+  changing: OwnPerCall,
+  question: Question<Q>,
+  signal: AbortSignal,
+): Promise<PeerAnswered<Q>> {
+  const leader = deps.peers === undefined ? await deps.finder.find(signal) : undefined;
+  if (leader !== undefined && leader.url !== '') throw noLeader(`this broker has no way to ask the leader, ${leader.id}`);
+  return askOrLead(deps, changing, question, signal);
 }
 
 /** Unavailable, and no leader could do more now. */

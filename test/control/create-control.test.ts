@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodeBroker } from '../../src/format/broker-item.ts';
-import { brokerKey, leaseKey, topicKey } from '../../src/format/item-key.ts';
+import { brokerKey, leaseKey } from '../../src/format/item-key.ts';
 import { decodeLease } from '../../src/format/lease-item.ts';
-import { decodeTopic } from '../../src/format/topic-item.ts';
 import type { BrokerRecord } from '../../src/model/broker.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import { DRAIN_PER_SECOND_MAX, HEARTBEAT_MS, LEASE_MS, LEAVE_MS_MAX } from '../../src/model/limits.ts';
@@ -178,13 +177,15 @@ describe('one that is reached by nobody', () => {
     expect(await holderIn(world)).toBe('');
   });
 
-  test('beside a process that leads it has to wait for the lease, and says so', async () => {
+  test('beside a process that leads it says at once that it has no way to ask; with one, it asks', async () => {
     const { world, topic } = await running(['a']);
-    const { control } = world.site('x', { alone: true, nameless: true });
-    const split = control.split(topic, segmentId(0), 9, world.clock.deadline(20_000));
-    await expect(world.run(split)).rejects.toMatchObject({ name: 'TimeoutError' });
-    const { open } = decodeTopic((await world.table.get(topicKey(topic.id), world.signal)) ?? {});
-    expect(open).toEqual(topic.open);
+    const stranger = (alone: boolean) => world.site('x', { alone, nameless: true }).control;
+    const beganMs = world.clock.monotonicMs();
+    const split = (control: Site['control']) => world.run(control.split(topic, segmentId(0), 9, world.signal));
+    await expect(split(stranger(true))).rejects.toMatchObject({ kind: 'unavailable', code: 'no-leader' });
+    expect(world.clock.monotonicMs() - beganMs).toBeLessThan(LEASE_MS);
+    expect(await split(stranger(false))).toHaveLength(2);
+    expect(world.asked).toContain('a change');
   });
 });
 
