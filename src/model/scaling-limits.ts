@@ -7,7 +7,7 @@
 export const LOAD_WINDOWS_MS = [10_000, 60_000, 300_000] as const;
 /** What is known of a segment's load before anything is decided by it: shorter, a single large request is a flood. */
 export const LOAD_OBSERVED_MS_MIN = 2_000;
-/** The same of a segment that the table throttles: no large request is why. */
+/** The same of a segment that the table throttles, or carries what it has throttled a moment ago: no large request is why. */
 export const THROTTLED_OBSERVED_MS_MIN = 1_000;
 /** How long a sample is believed: a segment whose head could not be read since is left as it is. */
 export const LOAD_KNOWN_MS_MAX = 150_000;
@@ -34,7 +34,7 @@ export const COMMIT_MESSAGES_FEW = 2;
 export const THROTTLED_COMMIT_MESSAGES_FEW = 8;
 /** A throttled segment below this part of its target is not split: it isn't this one that is too hot for the table. */
 export const THROTTLED_LOAD_MIN = 1 / 16;
-/** How long after one was throttled its topic's segments don't cool down, if they carry as much: the flood comes to them next. */
+/** How long after one was throttled any other one of its topic that carries as much is as urgent: the flood comes to it next. */
 export const THROTTLED_HASTE_MS = 60_000;
 /** How long a topic's segments are merged with care after one was throttled. */
 export const THROTTLED_KNOWN_MS = 3_600_000;
@@ -61,8 +61,8 @@ export const SCALE_EVENTS_MAX = 100;
 export const REBALANCE_MS = 5_000;
 /** The same where a function is called for it: no schedule is finer. */
 export const REBALANCE_CALL_MS = 60_000;
-/** How rarely a topic is looked at in which nothing happens: a nudge, or a broker's heartbeat, brings it back at once. */
-export const QUIET_LOOK_MS_MAX = 60_000;
+/** How rarely a topic is looked at in which nothing happens: a nudge, or a broker's heartbeat, brings it back at once. Below LOAD_KNOWN_MS_MAX. */
+export const QUIET_LOOK_MS_MAX = 120_000;
 /** How often the names of all topics are read. */
 export const TOPICS_READ_MS = 60_000;
 /** Looks of one leader a second, by itself: ten thousand idle topics cost a table no more than that. */

@@ -53,7 +53,7 @@ export async function storeGroup(
     const [oldest] = segment.parts;
     if (oldest !== undefined) deps.pressure.queued(topic, segment.segment, progress.queuedMs(oldest.part));
     const outcome = await commitSegment(telling, { topic, object, segment }, signal);
-    noteStored(deps, group.topic, segment, outcome);
+    noteStored(deps, group.topic, { ...segment, outcome });
     for (const [index, { part }] of segment.parts.entries()) progress.settle(part, partOutcome(outcome, index));
     progress.decided(segment.segment);
     deps.spiller.offer(topic, segment.segment);
@@ -70,7 +70,11 @@ function tellingThrottled(deps: StoreDeps, putOff: Progress['putOff']): StoreDep
 }
 
 /** What another handler of a request has stored was its commit. */
-function noteStored({ pressure }: StoreDeps, topic: Topic, { segment, parts }: SegmentLayout, outcome: CommitOutcome): void {
+function noteStored(
+  { pressure }: StoreDeps,
+  topic: Topic,
+  { segment, parts, outcome }: SegmentLayout & { readonly outcome: CommitOutcome },
+): void {
   const members = outcome.outcome === 'done' ? outcome.members : [];
   let [messages, bytes] = [0, 0];
   for (const [index, member] of members.entries()) {

@@ -31,8 +31,9 @@ export type PressureMeter = PressureNotes & {
 export type PressureMeterDeps = {
   readonly clock: Clock;
   /**
-   * Told when a segment is throttled, or when this instance alone commits SEVERE_LOAD times its topic's targets to it; of each topic
-   * once in NUDGE_MS at most, with what else of it has too much to do.
+   * Told when a segment is throttled, or when this instance alone commits SEVERE_LOAD times its topic's targets to it, of each topic
+   * once in NUDGE_MS at most, with what else of it has too much to do; and once in PRESSURE_WINDOW_MS of one that stays over its
+   * target: nobody may have looked at its topic for a while.
    */
   readonly onPressed: (topic: TopicId, pressures: readonly SegmentPressure[]) => void;
 };
@@ -44,7 +45,9 @@ type Metered = { readonly topic: TopicId; readonly segment: SegmentId; readonly 
 
 const SECOND_MS = 1_000;
 const WINDOW_SECONDS = PRESSURE_WINDOW_MS / SECOND_MS;
-const SEVERE_SECONDS = SEVERE_WINDOW_MS / SECOND_MS;
+/** Times the targets, and for how long. */
+const SEVERE = { load: SEVERE_LOAD, seconds: SEVERE_WINDOW_MS / SECOND_MS };
+const OVER: typeof SEVERE = { load: 1, seconds: WINDOW_SECONDS };
 
 /** Counts by whole seconds; the one that has begun counts as one, so that nothing is severe before it is. */
 export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): PressureMeter {
@@ -68,10 +71,10 @@ export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): Pr
     return { now, of };
   }
 
-  function tell({ topic, segment }: Metered): void {
+  function tell({ topic, segment }: Metered, againMs: number): void {
     const nowMs = clock.monotonicMs();
-    if (nowMs - (toldMs.get(topic) ?? -Infinity) < NUDGE_MS) return;
-    forgetTold(toldMs, nowMs - NUDGE_MS);
+    if (nowMs - (toldMs.get(topic) ?? -Infinity) < againMs) return;
+    forgetTold(toldMs, nowMs - PRESSURE_WINDOW_MS);
     toldMs.set(topic, nowMs);
     const own = [...metered.values()].filter((one) => one.topic === topic);
     onPressed(topic, worst(own.map((one) => pressureOf(one, nowSecond())).filter((one) => one.segment === segment || isPressed(one))));
@@ -81,7 +84,7 @@ export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): Pr
     throttled(topic, segment) {
       const { now, of } = current(topic, segment);
       now.throttled += 1;
-      tell(of);
+      tell(of, NUDGE_MS);
     },
     queued(topic, segment, ms) {
       const { now } = current(topic, segment);
@@ -92,7 +95,9 @@ export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): Pr
       now.commits += 1;
       now.messages += messages;
       now.bytes += bytes;
-      if (isSevere(of, now.second, scalingOf(topic.settings))) tell(of);
+      const targets = scalingOf(topic.settings);
+      if (carries(of, SEVERE, { second: now.second, targets })) tell(of, NUDGE_MS);
+      else if (carries(of, OVER, { second: now.second, targets })) tell(of, PRESSURE_WINDOW_MS);
     },
     sample() {
       const second = nowSecond();
@@ -130,15 +135,20 @@ function pressureOf({ topic, segment, seconds }: Metered, nowSecond: number): Se
 
 const isPressed = ({ throttledPerSecond, queuedMs }: SegmentPressure): boolean => throttledPerSecond > 0 || queuedMs > QUEUED_MS_MIN;
 
-function isSevere({ seconds }: Metered, nowSecond: number, targets: ScalingTargets): boolean {
+/** Over the whole span. */
+function carries(
+  { seconds }: Metered,
+  span: typeof SEVERE,
+  { second, targets }: { readonly second: number; readonly targets: ScalingTargets },
+): boolean {
   let [commits, messages, bytes] = [0, 0, 0];
   for (const one of seconds) {
-    if (one.second <= nowSecond - SEVERE_SECONDS) continue;
+    if (one.second <= second - span.seconds) continue;
     commits += one.commits;
     messages += one.messages;
     bytes += one.bytes;
   }
-  const times = SEVERE_LOAD * SEVERE_SECONDS;
+  const times = span.load * span.seconds;
   return (
     commits >= times * targets.targetCommitsPerSecond ||
     messages >= times * targets.targetMessagesPerSecond ||

@@ -108,9 +108,9 @@ describe('brokers together', () => {
       // By then they are known to be quiet.
       await world.clock.advance(300_000);
       const before = sites.map((site) => site.tableCalls());
-      await world.clock.advance(60_000);
-      const each = sites.map((site, n) => site.tableCalls() - (before[n] ?? 0));
-      expect(each.reduce((sum, calls) => sum + calls, 0) / each.length).toBeLessThanOrEqual(60);
+      await world.clock.advance(600_000);
+      const each = sites.map((site, n) => (site.tableCalls() - (before[n] ?? 0)) / 10);
+      expect(Math.max(...each)).toBeLessThanOrEqual(60);
       expect(Math.min(...each)).toBeGreaterThan(20);
     }
   });

@@ -125,7 +125,7 @@ describe('what brokers say', () => {
     const topic = await world.flooded();
     await world.clock.advance(10 * MINUTE_MS);
     calls.length = 0;
-    // Its next look by itself is a minute away.
+    // Its next look by itself is minutes away.
     await world.until(() => calls.includes('get head'));
     await world.flow(topic, even(300), { seconds: 3 });
     const pressure = [pressureOf(topic, 's0000000', 7)];
