@@ -5,10 +5,10 @@ import { PARTITIONS } from '../../../src/model/limits.ts';
 import { checkHistory } from '../../checkers/check-history.ts';
 import type { Read } from '../../checkers/history.ts';
 import type { Reply } from '../../clients/call.ts';
-import { createLedger, makeMessage } from '../../clients/ledger.ts';
+import { createLedger } from '../../clients/ledger.ts';
+import { writeNumbered } from '../../clients/numbered-writer.ts';
 import { followTopic, readPages } from '../../clients/reader.ts';
 import { streamTopic } from '../../clients/stream-reader.ts';
-import { verdictsOf } from '../../clients/verdict.ts';
 import { createSeededRandom } from '../../simulation/seeded-random.ts';
 import { tiles } from '../../topology/tiles.ts';
 import { ROOT_TOKEN } from '../run-serve.ts';
@@ -96,24 +96,9 @@ test(
     const [a, b, c] = fleet.brokers.map(({ url }) => url) as [string, string, string];
     const agent = new Agent({ keepAlive: true });
     const ledger = createLedger();
-    /** One after the other, so many at a time. */
-    async function publish(key: string, first: number, last: number): Promise<void> {
-      for (let next = first; next <= last; next += 50) {
-        const messages = Array.from({ length: Math.min(50, last - next + 1) }, (_, n) =>
-          makeMessage({ writer: key, number: next + n, key, filler: '' }),
-        );
-        messages.forEach((message) => ledger.sent(message));
-        const body = { messages: messages.map(({ value }) => ({ key, value: JSON.parse(value) as unknown })) };
-        const verdicts = verdictsOf(
-          await ask([a, b, c][((next / 50) % 3) | 0] ?? a, `POST /v1/topics/${topic}/messages`, { body }),
-          messages.length,
-        );
-        messages.forEach((message, n) => {
-          const verdict = verdicts[n];
-          if (verdict?.is === 'acked') ledger.acked(message, verdict.address);
-        });
-      }
-    }
+    let requests = 0;
+    const writer = { topic, token: ROOT_TOKEN, agent, ledger, url: () => fleet.brokers[(requests += 1) % fleet.brokers.length]?.url ?? a };
+    const publish = (key: string, first: number, last: number): Promise<void> => writeNumbered(writer, key, [first, last]);
     const reader = (url: string, name: string) => ({ topic, token: ROOT_TOKEN, url: () => url, agent, name });
     const [stop, seen] = [new AbortController(), new Map<string, number>()];
     const counted = (url: string, name: string) => ({ ...reader(url, name), onSeen: () => void seen.set(name, (seen.get(name) ?? 0) + 1) });

@@ -3,7 +3,7 @@ import { decodeTopic } from '../../../src/format/topic-item.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import type { TableAddress } from '../../stack.ts';
 import { recordTopology } from '../../topology/topology-watch.ts';
-import { startFaultProxy } from '../fault-proxy.ts';
+import { type FaultProxy, startFaultProxy } from '../fault-proxy.ts';
 
 export type WatchedTable = {
   /** For the brokers. */
@@ -12,6 +12,8 @@ export type WatchedTable = {
   versions(name: string): readonly Topic[];
   /** What is wrong with any version of any topic. */
   problems(): string[];
+  /** As of FaultProxy. */
+  plant: FaultProxy['plant'];
   close(): Promise<void>;
 };
 
@@ -36,6 +38,7 @@ export async function watchTable(table: TableAddress): Promise<WatchedTable> {
       return id === undefined ? [] : record.versions(id);
     },
     problems: record.problems,
+    plant: proxy.plant,
     close: proxy.close,
   };
 }
