@@ -30,7 +30,7 @@ type Hot = { readonly segment: ScaledSegment; readonly reason: SplitReason; read
 type SplitBounds = {
   /** Segments that the topic may have more. */
   readonly roomFor: number;
-  /** From which load on nothing cools down, because the table has throttled as much a moment ago. */
+  /** From which load on a segment is as good as throttled: the table has throttled as much a moment ago. */
   readonly hastyLoad: number;
 };
 
@@ -91,12 +91,12 @@ function whyHeld(
   { at, isFull, hastyLoad }: { readonly at: number | undefined; readonly isFull: boolean; readonly hastyLoad: number },
 ): HeldBack['why'] | undefined {
   if (segment.busy) return 'busy';
-  if (!isKnown(segment.view, reason.why === 'throttled' ? THROTTLED_OBSERVED_MS_MIN : LOAD_OBSERVED_MS_MIN)) return 'not-known';
+  const isHasty = reason.why === 'throttled' || reason.load >= hastyLoad;
+  if (!isKnown(segment.view, isHasty ? THROTTLED_OBSERVED_MS_MIN : LOAD_OBSERVED_MS_MIN)) return 'not-known';
   if (segment.lo === segment.hi) return 'one-partition';
   if (at === undefined) return 'hot-key';
   if (isVain(settings, segment, reason)) return 'in-vain';
-  const coolsDown = reason.why === 'over-target' && reason.load < hastyLoad;
-  if (coolsDown && segment.view.ageMs < SPLIT_COOL_DOWN_MS) return 'cool-down';
+  if (reason.why === 'over-target' && !isHasty && segment.view.ageMs < SPLIT_COOL_DOWN_MS) return 'cool-down';
   return isFull ? 'limit' : undefined;
 }
 

@@ -53,13 +53,15 @@ test('a young segment is left alone, unless the flood is severe or the table thr
   expect(plan(alone({ view: viewOf(50, young), throttled: true })).changes).toEqual([]);
 });
 
-test('where the table has throttled as much a moment ago, a young segment is not left alone, and for a throttled one a second is enough', () => {
-  const young = { ageMs: 2_000, observedMs: 2_000 };
+test('where the table has throttled as much a moment ago, a young segment is not left alone, and to know it a second is enough', () => {
+  const young = { ageMs: 1_000, observedMs: 1_000 };
   const planned = (load: number, agoMs: number): ScalingPlan =>
     plan(alone({ view: viewOf(1_300, young) }), { state: { throttling: { load, atMs: 1e9 - agoMs } } });
   expect(planned(1.3, THROTTLED_HASTE_MS - 1).changes).toMatchObject([{ ...SPLIT, reason: { why: 'over-target' } }]);
-  expect(planned(1.3, THROTTLED_HASTE_MS)).toMatchObject({ changes: [], held: [{ why: 'cool-down' }] });
-  expect(planned(1.31, 0)).toMatchObject({ changes: [], held: [{ why: 'cool-down' }] });
+  expect(planned(1.3, THROTTLED_HASTE_MS)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
+  expect(planned(1.31, 0)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
+  const older = { view: viewOf(1_300, { ageMs: 2_000, observedMs: 2_000 }) };
+  expect(plan(alone(older), { state: { throttling: { load: 1.31, atMs: 1e9 } } }).held).toMatchObject([{ why: 'cool-down' }]);
   const beside = segmentsOf([viewOf(1_300, young), viewOf(1_400, young)]).map((segment, n) => ({ ...segment, throttled: n === 0 }));
   expect(plan(beside).changes).toMatchObject([{ reason: { why: 'over-target' } }, { reason: { why: 'throttled' } }]);
 
