@@ -25,6 +25,14 @@ export const p99Of = (published: readonly Publish[]): number => percentile(publi
 /** What p99 has to stay below. */
 export const reliefMsMax = (calmP99Ms: number): number => Math.max(calmP99Ms * RELIEF_FACTOR, calmP99Ms + RELIEF_MS);
 
+/** Milliseconds from the begin of the flood to the first window that is below: what comes later may have other reasons. */
+export function firstBelowMs(published: readonly Publish[], { fromMs, toMs }: Span, p99MsMax: number): number | undefined {
+  for (let atMs = fromMs; atMs <= toMs - WINDOW_MS; atMs += STEP_MS) {
+    if (p99Of(dueWithin(published, { fromMs: atMs, toMs: atMs + WINDOW_MS })) < p99MsMax) return atMs - fromMs;
+  }
+  return undefined;
+}
+
 /** Milliseconds from the begin of the flood to the first moment from which each window to its end is below; undefined: there is none. */
 export function reliefAfterMs(published: readonly Publish[], { fromMs, toMs }: Span, p99MsMax: number): number | undefined {
   let relief: number | undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgeFlood } from '../../infra/bench/flood-aims.ts';
-import { changesOf, reliefAfterMs, reliefMsMax } from '../../infra/bench/flood-figures.ts';
+import { changesOf, firstBelowMs, reliefAfterMs, reliefMsMax } from '../../infra/bench/flood-figures.ts';
 import { recordFlood } from '../../infra/bench/flood-rows.ts';
 import { messagesOf, type Publish, type Phase, wallMs, writeFlood } from '../../infra/bench/flood-writers.ts';
 import type { Bench } from '../../infra/bench/measure.ts';
@@ -28,6 +28,8 @@ test('relief is the first moment from which no window is too slow, to the end', 
   // What gets slow again is not relieved before that.
   const again = publishedAt((dueMs) => (dueMs < 5_000 || (dueMs >= 15_000 && dueMs < 16_000) ? 500 : 10));
   expect(reliefAfterMs(again, FLOOD, 60)).toBe(16_000);
+  expect(firstBelowMs(again, FLOOD, 60)).toBe(5_000);
+  expect(firstBelowMs(slowUntil(30_000), FLOOD, 60)).toBeUndefined();
 });
 
 test('what is to be reached allows for a few milliseconds, and for half as much again', () => {
@@ -125,7 +127,7 @@ test('a flood becomes a row a phase, a change and for the whole, and a line a se
   );
   expect(rows.map(({ case: name }) => name)).toEqual(['m before', 'm during', 'm after', 'm change', 'm']);
   expect(rows[3]?.label).toBe('3.0 s into it, 1 → 2 segments (throttled): p99 1000 ms before, 1000 ms after');
-  expect(rows[4]?.label).toBe('all of it; 0 unsent; the table refused until 3 s; relief: p99 below 60 ms');
+  expect(rows[4]?.label).toBe('all of it; 0 unsent; the table refused until 3 s; p99 below 60 ms first at 4 s');
   expect(rows[4]).toMatchObject({ requests: 300, errors: 0, faults: 2, refused: 300, reliefSeconds: 4 });
   expect(lines).toEqual([
     expect.objectContaining({ second: -10, due: 10, refused: 10, segments: 1, writes: 10, units: 20, throttled: 0 }),
