@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { changeSegments } from '../../../src/control/scaling/change-segments.ts';
 import type { SegmentChange } from '../../../src/control/scaling/check-change.ts';
-import type { SegmentId } from '../../../src/model/ids.ts';
+import { segmentId, type SegmentId } from '../../../src/model/ids.ts';
 import type { Topic } from '../../../src/model/topic.ts';
+import { intend } from '../../../src/topology/apply-change.ts';
 import { carryOn } from '../../../src/topology/carry-on.ts';
 import { publishOf } from '../../publish/requests.ts';
 import { killAtEveryStep } from '../../simulation/kill-at-every-step.ts';
@@ -100,7 +101,7 @@ test.each([
     ],
   },
 ])(
-  'killed at any step of $what: whoever comes carries it on, nothing is lost, and keys stay in order',
+  'F12, F13: killed at any step of $what: whoever comes carries it on, nothing is lost, and keys stay in order',
   async ({ segments, stepsMin, changes }) => {
     const steps = await killAtEveryStep({
       prepare: (world) => prepare(world, segments),
@@ -110,6 +111,39 @@ test.each([
     expect(steps).toBeGreaterThanOrEqual(stepsMin);
   },
 );
+
+test('F12, F13: killed at any step of a merge whose second parent another one has begun to split: the split is made, the merge is not', async () => {
+  const steps = await killAtEveryStep({
+    async prepare(world) {
+      const there = await prepare(world, 2);
+      const [, upper] = segmentsOf(there.topic) as [SegmentId, SegmentId];
+      const children = [
+        { segment: segmentId(2), lo: 32_768, hi: 49_999, brokers: [b] },
+        { segment: segmentId(3), lo: 50_000, hi: 65_535, brokers: [b] },
+      ];
+      const split = { id: 'c-of-another', kind: 'split' as const, parents: [upper], children };
+      await world.run(intend(world.broker().deps, there.topic, [split], world.signal));
+      return there;
+    },
+    async act(broker, { topic }, world) {
+      const changer = createChanger({ table: broker.deps.table, clock: world.clock, random: world.random.fork('leader'), self: a });
+      const segments = segmentsOf(topic) as [SegmentId, SegmentId];
+      const [applied] = await changeSegments(changer, topic, [{ kind: 'merge', segments }], world.signal);
+      expect(applied?.refused).toMatchObject({ code: 'segment-sealed', extra: { segment: segments[1] } });
+    },
+    async check(world, there) {
+      await checkCarriedOn(world, there);
+      const heads = (await readTopicLog(world, there.topic.id)).map(({ head }) => [head.segment, head.predecessors.join()]);
+      expect(heads).toEqual(
+        expect.arrayContaining([
+          ['s0000002', 's0000001'],
+          ['s0000003', 's0000001'],
+        ]),
+      );
+    },
+  });
+  expect(steps).toBeGreaterThanOrEqual(12);
+});
 
 test('a leader is asked again for what it was killed at, under its id: it is made once', async () => {
   const id = 'c0123456789abcdef';
