@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { createHeads } from '../state/heads.ts';
 import { assembleMember, type PeerSecrets } from './assemble-member.ts';
+import { rebalanceWork } from './rebalance-work.ts';
 import { createScheduleHandler, type ScheduleHandler } from './schedule-handler.ts';
 
 export type RebalanceParts = {
@@ -30,5 +31,9 @@ export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }:
     pressure: { sample: () => [] },
     self: SELF,
   });
-  return createScheduleHandler({ clock, telemetry, rebalance: (asked, signal) => control.leaderService.rebalance(asked, signal) });
+  return createScheduleHandler({
+    clock,
+    telemetry,
+    work: rebalanceWork((asked, signal) => control.leaderService.rebalance(asked, signal)),
+  });
 }

@@ -1,28 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import type { StoreSettings } from '../adapters/s3/store-settings.ts';
 import { type BrokerId, isBrokerId } from '../model/ids.ts';
 import { REQUEST_BYTES_MAX } from '../model/limits.ts';
 import { REBALANCE_CALL_MS, REBALANCE_MS, SAMPLE_MS_MIN } from '../model/scaling-limits.ts';
 import {
   COMMON_VARIABLES,
-  type CommonConfiguration,
-  commonConfiguration,
-  key,
   matching,
   readVariables,
-  region,
-  REGION_DEFAULT,
   type Secrets,
   secrets,
   secretsOf,
   SECRET_LENGTH_MIN,
+  STORE_VARIABLES,
+  type StoresConfiguration,
+  storesConfiguration,
   url,
   variable,
   type Variables,
 } from './environment.ts';
 
-export type Configuration = CommonConfiguration & {
+export type Configuration = StoresConfiguration & {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -38,7 +35,6 @@ export type Configuration = CommonConfiguration & {
   readonly requestBytesMax: number;
   /** How often each topic is looked at by whoever leads; 0: only when somebody asks. */
   readonly rebalanceMs: number;
-  readonly store: StoreSettings;
 };
 
 const REQUEST_BYTES_MIN = 65_536;
@@ -46,7 +42,6 @@ const RANDOM_ID_BYTES = 4;
 
 const host = variable('a host name or an address', matching(/^[0-9a-zA-Z.:_-]{1,255}$/));
 const port = variable('a port from 0 to 65535', (text) => isInteger(text, 0, 65_535));
-const bucket = variable('a bucket name of 3 to 63 characters [a-z0-9.-]', matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/));
 const rootToken = variable(`a token of at least ${SECRET_LENGTH_MIN} characters [A-Za-z0-9._~+/=-]`, matching(/^[\w.~+/=-]{16,1024}$/));
 const brokerId = variable('a name of 1 to 32 characters [a-z0-9-], the first no hyphen', isBrokerId);
 const zone = variable('a name of 1 to 64 characters [A-Za-z0-9._-]', matching(/^[A-Za-z0-9._-]{1,64}$/));
@@ -68,11 +63,7 @@ const Environment = z.object({
   KELP_PUBLIC_URL: z.optional(url),
   KELP_REQUEST_BYTES_MAX: z.prefault(requestBytesMax, String(REQUEST_BYTES_MAX)),
   KELP_REBALANCE_MS: z.prefault(rebalanceMs, String(REBALANCE_MS)),
-  KELP_S3_ENDPOINT: url,
-  KELP_S3_BUCKET: z.prefault(bucket, 'kelp'),
-  KELP_S3_REGION: z.prefault(region, REGION_DEFAULT),
-  KELP_S3_ACCESS_KEY: key,
-  KELP_S3_SECRET_KEY: key,
+  ...STORE_VARIABLES,
 });
 type Environment = z.infer<typeof Environment>;
 
@@ -83,7 +74,7 @@ export function readConfiguration(environment: Variables, defaults: Variables = 
 
 function toConfiguration(from: Environment): Configuration {
   return {
-    ...commonConfiguration(from),
+    ...storesConfiguration(from),
     host: from.KELP_HOST,
     port: Number(from.KELP_PORT),
     rootToken: from.KELP_ROOT_TOKEN,
@@ -91,13 +82,6 @@ function toConfiguration(from: Environment): Configuration {
     broker: brokerOf(from),
     requestBytesMax: Number(from.KELP_REQUEST_BYTES_MAX),
     rebalanceMs: Number(from.KELP_REBALANCE_MS),
-    store: {
-      endpoint: from.KELP_S3_ENDPOINT,
-      bucket: from.KELP_S3_BUCKET,
-      region: from.KELP_S3_REGION,
-      accessKey: from.KELP_S3_ACCESS_KEY,
-      secretKey: from.KELP_S3_SECRET_KEY,
-    },
   };
 }
 

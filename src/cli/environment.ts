@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { TableSettings } from '../adapters/dynamodb/table-settings.ts';
+import type { StoreSettings } from '../adapters/s3/store-settings.ts';
 import { KelpError } from '../model/errors.ts';
 
 // How a runtime reads its environment, and what all of them read of it.
@@ -7,7 +8,7 @@ import { KelpError } from '../model/errors.ts';
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export const SECRET_LENGTH_MIN = 16;
-export const REGION_DEFAULT = 'us-east-1';
+const REGION_DEFAULT = 'us-east-1';
 /** For a table server of one's own that asks for no credentials: the SDK would look for some on the network otherwise. */
 const ANY_CREDENTIALS = { accessKey: 'local', secretKey: 'local' } as const;
 
@@ -19,12 +20,13 @@ export function variable(what: string, test: (text: string) => boolean): z.ZodMi
 export const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
 
 export const url = variable('a URL such as http://127.0.0.1:8333', isBaseUrl);
-export const region = variable('a region such as us-east-1', matching(/^[a-z0-9-]{1,64}$/));
-export const key = variable('a key without blanks', matching(/^\S{1,1024}$/));
+const region = variable('a region such as us-east-1', matching(/^[a-z0-9-]{1,64}$/));
+const key = variable('a key without blanks', matching(/^\S{1,1024}$/));
 export const secrets = variable(
   `a secret of at least ${SECRET_LENGTH_MIN} characters, or two with a comma between them`,
   matching(/^[^\s,]{16,1024}(,[^\s,]{16,1024})?$/),
 );
+const bucket = variable('a bucket name of 3 to 63 characters [a-z0-9.-]', matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/));
 const table = variable('a table name of 3 to 255 characters [a-zA-Z0-9_.-]', matching(/^[a-zA-Z0-9_.-]{3,255}$/));
 
 /** The table, by which brokers know each other, and the secret by which they speak. */
@@ -41,6 +43,17 @@ export const COMMON_VARIABLES = {
 const Common = z.object(COMMON_VARIABLES);
 type Common = z.infer<typeof Common>;
 
+/** Where messages are. */
+export const STORE_VARIABLES = {
+  KELP_S3_ENDPOINT: url,
+  KELP_S3_BUCKET: z.prefault(bucket, 'kelp'),
+  KELP_S3_REGION: z.prefault(region, REGION_DEFAULT),
+  KELP_S3_ACCESS_KEY: key,
+  KELP_S3_SECRET_KEY: key,
+};
+const Stores = z.object({ ...COMMON_VARIABLES, ...STORE_VARIABLES });
+type Stores = z.infer<typeof Stores>;
+
 export type CommonConfiguration = {
   /** Sign what brokers ask of each other, the first one; absent: this one neither asks nor answers. */
   readonly internalSecrets?: Secrets;
@@ -48,7 +61,9 @@ export type CommonConfiguration = {
 };
 export type Secrets = readonly [string, ...string[]];
 
-export function commonConfiguration(from: Common): CommonConfiguration {
+export type StoresConfiguration = CommonConfiguration & { readonly store: StoreSettings };
+
+function commonConfiguration(from: Common): CommonConfiguration {
   return {
     ...(from.KELP_INTERNAL_SECRET === undefined ? {} : { internalSecrets: secretsOf(from.KELP_INTERNAL_SECRET) }),
     table: {
@@ -60,7 +75,24 @@ export function commonConfiguration(from: Common): CommonConfiguration {
   };
 }
 
+export function storesConfiguration(from: Stores): StoresConfiguration {
+  return {
+    ...commonConfiguration(from),
+    store: {
+      endpoint: from.KELP_S3_ENDPOINT,
+      bucket: from.KELP_S3_BUCKET,
+      region: from.KELP_S3_REGION,
+      accessKey: from.KELP_S3_ACCESS_KEY,
+      secretKey: from.KELP_S3_SECRET_KEY,
+    },
+  };
+}
+
 /** Of a runtime that needs nothing else. Errors as of {@link readVariables}. */
+export const readStoresConfiguration = (environment: Variables): StoresConfiguration =>
+  storesConfiguration(readVariables(Stores, environment));
+
+/** The same without messages. */
 export const readCommonConfiguration = (environment: Variables): CommonConfiguration =>
   commonConfiguration(readVariables(Common, environment));
 

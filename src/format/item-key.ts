@@ -5,6 +5,9 @@ import type { Key } from '../ports/metadata-table.ts';
 const OFFSET_DIGITS = 16;
 const LOAD_MEMORY = 'load#';
 
+/** Sorts behind a sort key and before every longer or greater one: no character of a name or an id is below it. */
+export const justAfter = (sk: string): string => `${sk}!`;
+
 export const nameKey = (tenant: string, name: string): Key => ({ pk: namesPartition(tenant), sk: name });
 export const namesPartition = (tenant: string): string => `n#${tenant}`;
 export const topicKey = (topic: TopicId): Key => ({ pk: `t#${topic}`, sk: 'topic' });
@@ -18,7 +21,7 @@ export const segmentsPartition = (topic: TopicId): string => `s#${topic}`;
 export const segmentKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: segmentsPartition(topic), sk: segment });
 export const headKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: `h#${topic}#${segment}`, sk: 'head' });
 /** Deleted topics, for clean-up and sweeps. */
-const deletionsPartition = (tenant: string): string => `d#${tenant}`;
+export const deletionsPartition = (tenant: string): string => `d#${tenant}`;
 export const deletionKey = (tenant: string, topic: TopicId): Key => ({ pk: deletionsPartition(tenant), sk: topic });
 /** Apart from the head, whose partition of the table is hot. */
 export const pagesPartition = (topic: TopicId, segment: SegmentId): string => `p#${topic}#${segment}`;

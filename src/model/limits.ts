@@ -198,6 +198,9 @@ export const CHANGE_PARALLEL_MAX = 16;
 /** Objects that one step of a clean-up lists and deletes. */
 export const CLEANUP_PAGE_MAX = 500;
 export const CLEANUP_PARALLEL_MAX = 8;
+/** Names or deletions that a sweep reads at a time, and topics that it cleans up side by side. */
+export const SWEEP_PAGE_MAX = 200;
+export const SWEEP_PARALLEL_MAX = 4;
 /** A clean-up after a deletion; what it leaves goes with the next sweep. */
 export const CLEANUP_MS_MAX = 600_000;
 /** Topics an instance remembers by name. */

@@ -1,7 +1,7 @@
 import { encodeDeletion } from '../format/deletion-item.ts';
 import { deletionKey, pagesPartition } from '../format/item-key.ts';
 import { stringField } from '../format/item-fields.ts';
-import { segmentId } from '../model/ids.ts';
+import { segmentId, type TopicId } from '../model/ids.ts';
 import { batchObjectPrefix } from '../format/object-key.ts';
 import { KelpError } from '../model/errors.ts';
 import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, CLEANUP_STEP_MS_MAX } from '../model/limits.ts';
@@ -20,9 +20,9 @@ export type CleanUpDeps = TopologyDeps & { readonly store: ObjectStore; readonly
  * next sweep, which the record of the deletion leads to.
  */
 export async function cleanUpTopic(deps: CleanUpDeps, topic: Topic, signal: AbortSignal): Promise<void> {
-  const step = (): AbortSignal => AbortSignal.any([signal, deps.clock.deadline(CLEANUP_STEP_MS_MAX)]);
+  const step = (): AbortSignal => stepOf(deps, signal);
   try {
-    while (await deleteObjects(deps, topic, step())) signal.throwIfAborted();
+    await deleteObjects(deps, topic.id, signal);
     for (let n = topic.firstSegment; n < topic.nextSegment; n += 1) {
       while (await deletePages(deps, topic, n, step())) signal.throwIfAborted();
     }
@@ -35,12 +35,20 @@ export async function cleanUpTopic(deps: CleanUpDeps, topic: Topic, signal: Abor
   }
 }
 
-/** One page from the front, since what was deleted is listed no more. Answers whether there may be more. */
-async function deleteObjects(deps: CleanUpDeps, topic: Topic, signal: AbortSignal): Promise<boolean> {
-  const page = await deps.store.list(batchObjectPrefix(topic.id), { limit: CLEANUP_PAGE_MAX }, signal);
-  await inParallel(page.objects, CLEANUP_PARALLEL_MAX, (object) => deps.store.delete(object.key, signal));
-  return page.next !== undefined;
+/** Deletes all objects of a topic that is gone. Answers how many there were. */
+export async function deleteObjects(deps: CleanUpDeps, topic: TopicId, signal: AbortSignal): Promise<number> {
+  for (let deleted = 0; ;) {
+    signal.throwIfAborted();
+    const own = stepOf(deps, signal);
+    // From the front, since what was deleted is listed no more.
+    const page = await deps.store.list(batchObjectPrefix(topic), { limit: CLEANUP_PAGE_MAX }, own);
+    await inParallel(page.objects, CLEANUP_PARALLEL_MAX, (object) => deps.store.delete(object.key, own));
+    deleted += page.objects.length;
+    if (page.next === undefined) return deleted;
+  }
 }
+
+const stepOf = ({ clock }: CleanUpDeps, signal: AbortSignal): AbortSignal => AbortSignal.any([signal, clock.deadline(CLEANUP_STEP_MS_MAX)]);
 
 async function deletePages(deps: CleanUpDeps, topic: Topic, segment: number, signal: AbortSignal): Promise<boolean> {
   const pk = pagesPartition(topic.id, segmentId(segment));

@@ -2,7 +2,6 @@ import { nameKey, topicKey } from '../format/item-key.ts';
 import { decodeName, encodeName, type NameRecord } from '../format/name-item.ts';
 import { encodeTopic } from '../format/topic-item.ts';
 import { KelpError } from '../model/errors.ts';
-import type { TopicId } from '../model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX } from '../model/limits.ts';
 import { scalingOf, type SettingsWish, TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../model/topic.ts';
 import type { Condition } from '../ports/metadata-table.ts';
@@ -14,8 +13,8 @@ import { askAgain } from '../state/ask-again.ts';
 import { freeName } from './free-name.ts';
 import { readName } from './read-name.ts';
 import { areWished, newSettings } from './settings.ts';
+import { newTopicId } from './topic-id.ts';
 
-const TOPIC_ID_RANDOM = 15;
 export type Created = { readonly topic: Topic; readonly created: boolean };
 
 /**
@@ -85,7 +84,7 @@ function newTopic(
   const children = equalRanges(wish.settings.segments, firstSegment);
   const change: TopologyChange = { id: newChangeId(deps.random), kind: 'create', parents: [], children };
   return {
-    id: `t${deps.random.base36(TOPIC_ID_RANDOM)}` as TopicId,
+    id: newTopicId(deps.random),
     name: wish.name,
     tenant: TENANT_DEFAULT,
     settings: wish.settings,

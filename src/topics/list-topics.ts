@@ -1,4 +1,4 @@
-import { namesPartition, topicKey } from '../format/item-key.ts';
+import { justAfter, namesPartition, topicKey } from '../format/item-key.ts';
 import { decodeName } from '../format/name-item.ts';
 import { decodeTopic } from '../format/topic-item.ts';
 import { CHANGE_PARALLEL_MAX } from '../model/limits.ts';
@@ -7,9 +7,6 @@ import type { TopologyDeps } from '../topology/apply-change.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import type { TopicsPage } from './topics.ts';
 
-/** Sorts behind a name and before every longer or greater one: no character of a name is below it. */
-const JUST_AFTER = '!';
-
 /** In order of names, so that a page's end stays a place though topics come and go. */
 export async function listTopics(
   deps: TopologyDeps,
@@ -17,7 +14,7 @@ export async function listTopics(
   signal: AbortSignal,
 ): Promise<TopicsPage> {
   const topics: Topic[] = [];
-  let from = page.after === undefined ? '' : page.after + JUST_AFTER;
+  let from = page.after === undefined ? '' : justAfter(page.after);
   // Names that are free now fill table pages, too: bounded by the number of names there ever were.
   for (;;) {
     const wanted = page.limit - topics.length;
@@ -31,6 +28,6 @@ export async function listTopics(
     const last = records.at(-1)?.name;
     if (!found.more || last === undefined) return { topics };
     if (topics.length >= page.limit) return { topics, next: last };
-    from = last + JUST_AFTER;
+    from = justAfter(last);
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readCommonConfiguration } from '../../src/cli/environment.ts';
+import { readCommonConfiguration, readStoresConfiguration } from '../../src/cli/environment.ts';
 
 test('a function that needs the table alone reads nothing else, and takes the credentials that its platform puts there', () => {
   const credentials = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key', AWS_SESSION_TOKEN: 'token' };
@@ -22,4 +22,15 @@ test('what is wrong is said line by line, and no secret is shown', () => {
   expect(read).toThrow(
     /^KELP_INTERNAL_SECRET must be a secret [^"]*\nKELP_TABLE must be .*, but is "k"\nKELP_TABLE_ENDPOINT must be .*, but is "nowhere"$/,
   );
+});
+
+test('one that needs the messages, too, reads where they are, and no token', () => {
+  const keys = { KELP_S3_ACCESS_KEY: 'id', KELP_S3_SECRET_KEY: 'key' };
+  expect(
+    readStoresConfiguration({ KELP_S3_ENDPOINT: 'http://127.0.0.1:8333', KELP_TABLE_ENDPOINT: 'http://127.0.0.1:8000', ...keys }),
+  ).toEqual({
+    table: { table: 'kelp', region: 'us-east-1', endpoint: 'http://127.0.0.1:8000', accessKey: 'local', secretKey: 'local' },
+    store: { endpoint: 'http://127.0.0.1:8333', bucket: 'kelp', region: 'us-east-1', accessKey: 'id', secretKey: 'key' },
+  });
+  expect(() => readStoresConfiguration(keys)).toThrow(/^KELP_S3_ENDPOINT is missing[^\n]*$/);
 });

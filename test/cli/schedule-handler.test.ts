@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createLogTelemetry } from '../../src/adapters/system/log-telemetry.ts';
-import { createScheduleHandler, type ScheduleDeps, type ScheduleHandler } from '../../src/cli/schedule-handler.ts';
+import { rebalanceWork } from '../../src/cli/rebalance-work.ts';
+import { createScheduleHandler, type ScheduleHandler } from '../../src/cli/schedule-handler.ts';
+import type { LeaderService } from '../../src/control/control.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
 import { LEASE_RELEASE_MS_MAX, RUNTIME_MARGIN_MS } from '../../src/model/limits.ts';
@@ -26,12 +28,12 @@ const COUNTS = { 'kelp.rebalance.failed': 2 };
 
 type Run = { readonly clock: VirtualClock; readonly handler: ScheduleHandler; readonly lines: Record<string, unknown>[] };
 
-function runWith(rebalance: (clock: VirtualClock) => ScheduleDeps['rebalance']): Run {
+function runWith(rebalance: (clock: VirtualClock) => LeaderService['rebalance']): Run {
   const clock = createVirtualClock();
   const lines: Record<string, unknown>[] = [];
   const telemetry = createLogTelemetry({ clock, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
   telemetry.count('kelp.rebalance.failed', COUNTS['kelp.rebalance.failed']);
-  return { clock, lines, handler: createScheduleHandler({ clock, telemetry, rebalance: rebalance(clock) }) };
+  return { clock, lines, handler: createScheduleHandler({ clock, telemetry, work: rebalanceWork(rebalance(clock)) }) };
 }
 
 const plan = (name: string, rest: Partial<TopicPlan>): TopicPlan => ({

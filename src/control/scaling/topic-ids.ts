@@ -1,12 +1,9 @@
-import { namesPartition } from '../../format/item-key.ts';
+import { justAfter, namesPartition } from '../../format/item-key.ts';
 import { decodeName } from '../../format/name-item.ts';
 import type { TopicId } from '../../model/ids.ts';
 import { TOPICS_LIST_MAX } from '../../model/limits.ts';
 import { TENANT_DEFAULT } from '../../model/topic.ts';
 import type { MetadataTable } from '../../ports/metadata-table.ts';
-
-/** Sorts behind a name and before every longer or greater one: no character of a name is below it. */
-const JUST_AFTER = '!';
 
 /** All topics there are, in order of their names; nothing is read but these. */
 export async function readTopicIds(table: MetadataTable, signal: AbortSignal): Promise<TopicId[]> {
@@ -17,7 +14,7 @@ export async function readTopicIds(table: MetadataTable, signal: AbortSignal): P
     const page = await table.query({ pk, ...(from === undefined ? {} : { from }), limit: TOPICS_LIST_MAX }, signal);
     const names = page.items.map(decodeName);
     ids.push(...names.flatMap(({ topic }) => topic ?? []));
-    from = `${names.at(-1)?.name}${JUST_AFTER}`;
+    from = justAfter(names.at(-1)?.name ?? '');
     more = page.more && names.length > 0;
   }
   return ids;

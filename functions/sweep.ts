@@ -1,0 +1,16 @@
+import { createLeanTable } from '../src/adapters/dynamodb/lean-table.ts';
+import { createLeanStore } from '../src/adapters/s3/lean-store.ts';
+import { createSystemClock } from '../src/adapters/system/clock.ts';
+import { assembleSweep } from '../src/cli/assemble-sweep.ts';
+import { readStoresConfiguration } from '../src/cli/environment.ts';
+
+// What a schedule starts: what deleted topics have left goes. It needs both stores, and no other secret.
+const { table, store } = readStoresConfiguration(process.env);
+const clock = createSystemClock();
+
+export const handler = assembleSweep({
+  table: createLeanTable({ ...table, clock }),
+  store: createLeanStore({ ...store, clock }),
+  clock,
+  write: (line) => console.log(line),
+});

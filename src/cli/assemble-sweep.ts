@@ -1,0 +1,39 @@
+import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import { createSystemRandom } from '../adapters/system/random.ts';
+import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
+import { KelpError } from '../model/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { ObjectStore } from '../ports/object-store.ts';
+import { createHeads } from '../state/heads.ts';
+import { sweepDeletions } from '../topics/sweep-deletions.ts';
+import { createScheduleHandler, type ScheduledWork, type ScheduleHandler } from './schedule-handler.ts';
+
+export type SweepParts = {
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  /** Takes one log line. */
+  readonly write: (line: string) => void;
+};
+
+/** The clean-up that nobody waits for, for a schedule. It asks nobody, leads nobody, and any number of them may run at once. */
+export function assembleSweep({ table, store, clock, write }: SweepParts): ScheduleHandler {
+  const telemetry = createLogTelemetry({ clock, write });
+  const wrapping = { clock, telemetry, random: createSystemRandom() };
+  const wrapped = wrapTable(table, wrapping);
+  const deps = { ...wrapping, table: wrapped, heads: createHeads(wrapped), store: wrapStore(store, wrapping) };
+  const work: ScheduledWork = {
+    done: 'swept',
+    failed: 'sweeping failed',
+    outOfTime: 'the stores do not answer',
+    endMs: 0,
+    async run(signal) {
+      const swept = await sweepDeletions(deps, signal);
+      // All that could be done is done; whoever counts failed invocations has to hear of the rest.
+      if (swept.failed > 0) throw new KelpError('unavailable', 'sweep-incomplete', JSON.stringify(swept));
+      return swept;
+    },
+  };
+  return createScheduleHandler({ clock, telemetry, work });
+}

@@ -1,0 +1,95 @@
+import { decodeDeletion, type DeletionRecord } from '../format/deletion-item.ts';
+import { deletionsPartition, justAfter, namesPartition, topicKey } from '../format/item-key.ts';
+import { stringField } from '../format/item-fields.ts';
+import { decodeName } from '../format/name-item.ts';
+import { decodeTopic } from '../format/topic-item.ts';
+import { SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
+import { TENANT_DEFAULT } from '../model/topic.ts';
+import type { Item, Query } from '../ports/metadata-table.ts';
+import { inParallel } from '../state/in-parallel.ts';
+import { readTopic } from '../topology/apply-change.ts';
+import { carryOn } from '../topology/carry-on.ts';
+import { type CleanUpDeps, cleanUpTopic, deleteObjects } from './clean-up-topic.ts';
+import { freeName } from './free-name.ts';
+import { newTopicId } from './topic-id.ts';
+
+/** What a sweep has done. */
+export type Swept = {
+  /** Deletions that were stopped before their name was free. */
+  readonly carriedOn: number;
+  /** Topics whose objects and index pages are gone. */
+  readonly cleaned: number;
+  /** Objects of topics that were clean: a PUT that was paused has brought them back. */
+  readonly strays: number;
+  /** Topics that something went wrong with; the next sweep tries again. */
+  readonly failed: number;
+  /** Whether all was looked at; if not, its time was over. */
+  readonly complete: boolean;
+};
+
+type Counts = { carriedOn: number; cleaned: number; strays: number; failed: number };
+type Sweep = { readonly deps: CleanUpDeps; readonly counts: Counts; readonly signal: AbortSignal };
+
+/**
+ * Finishes deletions in which somebody was stopped, and lists once more what topics that are gone have left. As safe as asking
+ * for the deletion again: all of it goes by topic ids that nobody uses any more. Begins anywhere, so that what one sweep has no
+ * time for is not what the next one has none for. Ends with its signal without an error; rejects when the table can't be listed.
+ */
+export async function sweepDeletions(deps: CleanUpDeps, signal: AbortSignal): Promise<Swept> {
+  const counts: Counts = { carriedOn: 0, cleaned: 0, strays: 0, failed: 0 };
+  const sweep = { deps, counts, signal };
+  const deletions = deletionsPartition(TENANT_DEFAULT);
+  const start = newTopicId(deps.random);
+  try {
+    await forEachItem(sweep, { pk: namesPartition(TENANT_DEFAULT) }, (item) => finishDeletion(sweep, item));
+    await forEachItem(sweep, { pk: deletions, from: start }, (item) => cleanUp(sweep, decodeDeletion(item)));
+    await forEachItem(sweep, { pk: deletions, to: start }, (item) => cleanUp(sweep, decodeDeletion(item)));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return { ...counts, complete: !signal.aborted };
+}
+
+/** What goes wrong with one of them is left to the next sweep: the others have nothing to do with it. */
+async function forEachItem(
+  { deps, counts, signal }: Sweep,
+  range: Omit<Query, 'limit'>,
+  visit: (item: Item) => Promise<void>,
+): Promise<void> {
+  for (let from = range.from; ;) {
+    const { items, more } = await deps.table.query({ ...range, ...(from === undefined ? {} : { from }), limit: SWEEP_PAGE_MAX }, signal);
+    await inParallel(items, SWEEP_PARALLEL_MAX, async (item) => {
+      signal.throwIfAborted();
+      try {
+        await visit(item);
+      } catch (error) {
+        signal.throwIfAborted();
+        counts.failed += 1;
+        deps.telemetry.log('warn', 'a deletion is left for the next sweep', { item: stringField(item, 'sk'), error });
+      }
+    });
+    const last = items.at(-1);
+    if (!more || last === undefined) return;
+    from = justAfter(stringField(last, 'sk'));
+  }
+}
+
+/** Whoever deletes a topic may be stopped before there is a record of it: only the name leads to it then. */
+async function finishDeletion({ deps, counts, signal }: Sweep, item: Item): Promise<void> {
+  const { topic: id } = decodeName(item);
+  const found = id === undefined ? undefined : await deps.table.get(topicKey(id), signal);
+  if (found === undefined) return;
+  const { id: deleted, state, changes } = decodeTopic(found);
+  if (state !== 'deleted' && !changes.some(({ kind }) => kind === 'delete')) return;
+  await freeName(deps, await carryOn(deps, deleted, signal), signal);
+  counts.carriedOn += 1;
+}
+
+async function cleanUp({ deps, counts, signal }: Sweep, { topic, state }: DeletionRecord): Promise<void> {
+  if (state === 'cleaned') {
+    counts.strays += await deleteObjects(deps, topic, signal);
+    return;
+  }
+  await cleanUpTopic(deps, await readTopic(deps, topic, signal), signal);
+  counts.cleaned += 1;
+}
