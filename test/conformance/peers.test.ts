@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createFetchPeers } from '../../src/adapters/fetch/fetch-peers.ts';
 import { createHttpPeers } from '../../src/adapters/peers/http-peers.ts';
 import { createPeerSignatures } from '../../src/adapters/peers/signature.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
@@ -10,7 +11,7 @@ import type { BrokerAddress } from '../../src/model/broker.ts';
 import type { BrokerId } from '../../src/model/ids.ts';
 import { CONNECTIONS_MAX, PEER_CONNECT_MS_MAX } from '../../src/model/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { PeerOperation } from '../../src/ports/peers.ts';
+import type { PeerOperation, Peers } from '../../src/ports/peers.ts';
 import { createTestApp } from '../http/test-app.ts';
 import { createPeerNetwork, type PeerTreatment } from '../simulation/peer-network.ts';
 import { createOperations, describePeers, type PeersRig } from './peers.ts';
@@ -72,14 +73,18 @@ async function serve(operations: Readonly<Record<string, PeerOperation>>, own: {
   return rig;
 }
 
-describePeers('the network', async ({ operations }) => {
-  const serving = await serve(operations);
-  const peers = createHttpPeers({ clock, secret: SECRET });
-  return {
-    ...serving,
-    peers: { send: (request, signal) => peers.send({ ...request, broker: { ...serving.broker, id: request.broker.id } }, signal) },
+const rigOf =
+  (peers: Peers) =>
+  async ({ operations }: Parameters<Parameters<typeof describePeers>[1]>[0]): Promise<PeersRig> => {
+    const serving = await serve(operations);
+    return {
+      ...serving,
+      peers: { send: (request, signal) => peers.send({ ...request, broker: { ...serving.broker, id: request.broker.id } }, signal) },
+    };
   };
-});
+
+describePeers('the network', rigOf(createHttpPeers({ clock, secret: SECRET })));
+describePeers('the network by fetch', rigOf(createFetchPeers({ clock, secret: SECRET })), { ownSockets: false });
 
 describePeers('the fake of simulations', async ({ operations }) => {
   const network = createPeerNetwork(clock);

@@ -1,3 +1,4 @@
+import { createFetchTable } from '../../src/adapters/fetch/fetch-table.ts';
 import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createSdkTable } from '../../src/adapters/dynamodb/sdk-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
@@ -11,5 +12,8 @@ for (const kind of ['dynoxide', 'ministack'] as const) {
   describeMetadataTable(`${kind} by the SDK`, async () => createSdkTable(await freshTable(kind, AbortSignal.timeout(START_MS))));
   describeMetadataTable(`${kind} by signed requests`, async () =>
     createLeanTable({ ...(await freshTable(kind, AbortSignal.timeout(START_MS))), clock: createSystemClock() }),
+  );
+  describeMetadataTable(`${kind} by fetch`, async () =>
+    createFetchTable({ ...(await freshTable(kind, AbortSignal.timeout(START_MS))), clock: createSystemClock() }),
   );
 }

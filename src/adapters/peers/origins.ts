@@ -1,5 +1,5 @@
 import { BROKERS_MAX } from '../../model/limits.ts';
-import { createExchange, type Exchange } from '../signed-http/exchange.ts';
+import type { Connect, Exchange } from '../signed-http/exchange.ts';
 
 /** Connections to a broker. Publishes have some of their own: a probe behind them would find a busy broker dead. */
 export type Origin = {
@@ -10,11 +10,11 @@ export type Origin = {
 };
 
 /** Connections by origin, for so many as there may be brokers; idle ones of an origin that nobody asks for any more end by themselves. */
-export function createOrigins(originsMax = BROKERS_MAX): { of(url: string): Origin | undefined } {
+export function createOrigins(connect: Connect, originsMax = BROKERS_MAX): { of(url: string): Origin | undefined } {
   const origins = new Map<string, Origin>();
   return {
     of(url) {
-      const origin = origins.get(url) ?? openOrigin(url);
+      const origin = origins.get(url) ?? openOrigin(url, connect);
       if (origin === undefined) return undefined;
       origins.delete(url);
       origins.set(url, origin);
@@ -25,7 +25,7 @@ export function createOrigins(originsMax = BROKERS_MAX): { of(url: string): Orig
   };
 }
 
-function openOrigin(url: string): Origin | undefined {
+function openOrigin(url: string, connect: Connect): Origin | undefined {
   if (!/^https?:/.test(url) || !URL.canParse(url)) return undefined;
-  return { publishes: createExchange(new URL(url)), others: createExchange(new URL(url)), aheadMs: 0 };
+  return { publishes: connect(new URL(url)), others: connect(new URL(url)), aheadMs: 0 };
 }

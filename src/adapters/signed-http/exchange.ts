@@ -28,6 +28,9 @@ export type Answer = { readonly status: number; readonly headers: IncomingMessag
  */
 export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promise<Answer>;
 
+/** Connections to one origin. */
+export type Connect = (endpoint: URL) => Exchange;
+
 export function createExchange(endpoint: URL): Exchange {
   const secure = endpoint.protocol === 'https:';
   const agent = secure ? new HttpsAgent(CONNECTION_POOL) : new HttpAgent(CONNECTION_POOL);

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import type { Bytes } from '../../model/message.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { type Answer, createExchange } from './exchange.ts';
+import type { Answer, Connect } from './exchange.ts';
 import { createSigner } from './signature.ts';
 
-export type SignedExchangeSettings = {
+/** What a client of this kind needs of its runtime. */
+export type Connecting = { readonly clock: Clock; readonly connect: Connect };
+
+export type SignedExchangeSettings = Connecting & {
   readonly service: 's3' | 'dynamodb';
   readonly region: string;
   readonly endpoint?: string;
   readonly accessKey?: string;
   readonly secretKey?: string;
   readonly sessionToken?: string;
-  readonly clock: Clock;
   /** The error's name in an answer of this service. */
   readonly codeOf: (answer: Answer) => string | undefined;
 };
@@ -43,11 +45,11 @@ const SKEW_MS_MIN = 60_000;
  * so a refusal for that reason, which changed nothing, is answered by the same request with the service's own time.
  */
 export function createSignedExchange(settings: SignedExchangeSettings): SignedExchange {
-  const { service, region, endpoint, accessKey, secretKey, sessionToken, clock, codeOf } = settings;
+  const { service, region, endpoint, accessKey, secretKey, sessionToken, clock, connect, codeOf } = settings;
   assert(accessKey !== undefined && secretKey !== undefined, "the lean client needs keys; the SDK finds the runtime's own");
   const url = new URL(endpoint ?? `https://${service}.${region}.amazonaws.com`);
   const sign = createSigner(service, { region, accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) });
-  const exchange = createExchange(url);
+  const exchange = connect(url);
   let offsetMs = 0;
 
   function send(request: SignedExchangeRequest, signal: AbortSignal): Promise<Answer> {
