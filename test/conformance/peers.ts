@@ -6,7 +6,7 @@ import type { BrokerId } from '../../src/model/ids.ts';
 import type { Bytes } from '../../src/model/message.ts';
 import type { PeerAnswer, PeerOperation, Peers } from '../../src/ports/peers.ts';
 import type { PeerTreatment } from '../simulation/peer-network.ts';
-import type { Sockets } from './stub-server.ts';
+import { OWN_SOCKETS, type Sockets } from './stub-server.ts';
 
 // What holds for every way to another broker, be it a fake or the network.
 
@@ -50,7 +50,7 @@ export function createOperations(): { readonly operations: Readonly<Record<strin
 export function describePeers(
   name: string,
   open: (made: ReturnType<typeof createOperations>) => Promise<PeersRig>,
-  { ownSockets }: Sockets = { ownSockets: true },
+  { ownSockets }: Sockets = OWN_SOCKETS,
 ): void {
   async function start() {
     const made = createOperations();

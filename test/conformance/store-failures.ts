@@ -4,6 +4,7 @@ import type { KelpError } from '../../src/model/errors.ts';
 import { CONNECTIONS_MAX } from '../../src/model/limits.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import {
+  OWN_SOCKETS,
   type Sockets,
   type Stub,
   type Treatment,
@@ -55,7 +56,7 @@ const RANGES: Record<string, Treatment> = {
 };
 
 /** What becomes of answers that real stores don't give on demand. */
-export function describeStoreFailures(name: string, make: (endpoint: string) => ObjectStore, { ownSockets }: Sockets): void {
+export function describeStoreFailures(name: string, make: (endpoint: string) => ObjectStore, { ownSockets }: Sockets = OWN_SOCKETS): void {
   describe(`store, when things go wrong: ${name}`, () => {
     let stub: Stub | undefined;
     afterEach(async () => {
@@ -142,24 +143,37 @@ export function describeStoreFailures(name: string, make: (endpoint: string) => 
       for (const response of waiting) response.end();
       expect(await others).toHaveLength(2);
     });
+  });
+}
 
-    if (ownSockets) {
-      test('an answer before the body was sent ends the call, and leaves no connection in use', async () => {
-        const large = [new Uint8Array(8_000_000), new Uint8Array(8_000_000)];
-        const { store } = await against(answer(503, fault('SlowDown')), { early: true });
-        const results = await Promise.allSettled(Array.from({ length: CONNECTIONS_MAX + 6 }, () => store.put('a/b', large, signal)));
-        const kinds = new Set(results.map((result) => (result.status === 'rejected' ? (result.reason as KelpError).kind : 'stored')));
-        // Whether the answer is seen before the connection's end is the network's choice.
-        expect([...kinds].filter((kind) => kind !== 'throttled' && kind !== 'indefinite')).toEqual([]);
-        await expect(store.getRange('a/b', 0, 10, signal)).rejects.toMatchObject(THROTTLED);
-      });
-
-      test('many calls share a bounded number of connections', async () => {
-        const { store, stub: server } = await against((response) => void setTimeout(() => response.end(), 2));
-        await Promise.all(Array.from({ length: CONNECTIONS_MAX * 2 }, () => store.put('a/b', BODY, signal)));
-        expect(server.requests).toHaveLength(CONNECTIONS_MAX * 2);
-        expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
-      });
+/** Of clients that have connections of their own. */
+export function describeStoreConnections(name: string, make: (endpoint: string) => ObjectStore): void {
+  describe(`connections to a store: ${name}`, () => {
+    let stub: Stub | undefined;
+    afterEach(async () => {
+      await stub?.stop();
+      stub = undefined;
+    });
+    async function against(treat: Treatment, how = { early: false }): Promise<{ store: ObjectStore; stub: Stub }> {
+      stub = await startStub(treat, how);
+      return { store: make(stub.endpoint), stub };
     }
+
+    test('an answer before the body was sent ends the call, and leaves no connection in use', async () => {
+      const large = [new Uint8Array(8_000_000), new Uint8Array(8_000_000)];
+      const { store } = await against(answer(503, fault('SlowDown')), { early: true });
+      const results = await Promise.allSettled(Array.from({ length: CONNECTIONS_MAX + 6 }, () => store.put('a/b', large, signal)));
+      const kinds = new Set(results.map((result) => (result.status === 'rejected' ? (result.reason as KelpError).kind : 'stored')));
+      // Whether the answer is seen before the connection's end is the network's choice.
+      expect([...kinds].filter((kind) => kind !== 'throttled' && kind !== 'indefinite')).toEqual([]);
+      await expect(store.getRange('a/b', 0, 10, signal)).rejects.toMatchObject(THROTTLED);
+    });
+
+    test('many calls share a bounded number of connections', async () => {
+      const { store, stub: server } = await against((response) => void setTimeout(() => response.end(), 2));
+      await Promise.all(Array.from({ length: CONNECTIONS_MAX * 2 }, () => store.put('a/b', BODY, signal)));
+      expect(server.requests).toHaveLength(CONNECTIONS_MAX * 2);
+      expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
+    });
   });
 }

@@ -7,11 +7,9 @@ export type StubRequest = { readonly message: IncomingMessage; readonly body: Bu
 /** How the stub treats one request: it may answer, answer in part, or not at all. */
 export type Treatment = (response: ServerResponse, request: StubRequest) => void;
 
-/**
- * What a client does by itself, `fetch` leaves to its runtime: to tell whether a request had left when it failed, and to bound its
- * connections.
- */
+/** A client with sockets of its own tells whether a request had left when it failed; `fetch` doesn't. */
 export type Sockets = { readonly ownSockets: boolean };
+export const OWN_SOCKETS: Sockets = { ownSockets: true };
 
 export type Stub = {
   readonly endpoint: string;

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { MetadataTable, Update } from '../../src/ports/metadata-table.ts';
 import { CONNECTIONS_MAX } from '../../src/model/limits.ts';
 import {
+  OWN_SOCKETS,
   type Sockets,
   type Stub,
   type Treatment,
@@ -54,7 +55,11 @@ const CASES: Record<string, { readonly treat: Treatment; readonly write: object;
 };
 
 /** What becomes of answers that real servers don't give on demand. */
-export function describeTableFailures(name: string, make: (endpoint: string) => MetadataTable, { ownSockets }: Sockets): void {
+export function describeTableFailures(
+  name: string,
+  make: (endpoint: string) => MetadataTable,
+  { ownSockets }: Sockets = OWN_SOCKETS,
+): void {
   describe(`table, when things go wrong: ${name}`, () => {
     let stub: Stub | undefined;
     afterEach(async () => {
@@ -135,16 +140,29 @@ export function describeTableFailures(name: string, make: (endpoint: string) => 
       const whole = { applied: true, item: ITEM };
       expect(await others).toEqual([whole, whole]);
     });
+  });
+}
 
-    if (ownSockets) {
-      test('many calls share a bounded number of connections', async () => {
-        const { table, stub: server } = await against((response) => void setTimeout(() => response.end(`{"Item":${ITEM_JSON}}`), 2));
-        const items = await Promise.all(Array.from({ length: CONNECTIONS_MAX * 4 }, () => table.get(KEY, signal)));
-        expect(items).toHaveLength(CONNECTIONS_MAX * 4);
-        expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
-        await table.get(KEY, signal);
-        expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
-      });
+/** Of clients that have connections of their own. */
+export function describeTableConnections(name: string, make: (endpoint: string) => MetadataTable): void {
+  describe(`connections to a table: ${name}`, () => {
+    let stub: Stub | undefined;
+    afterEach(async () => {
+      await stub?.stop();
+      stub = undefined;
+    });
+    async function against(treat: Treatment): Promise<{ table: MetadataTable; stub: Stub }> {
+      stub = await startStub(treat);
+      return { table: make(stub.endpoint), stub };
     }
+
+    test('many calls share a bounded number of connections', async () => {
+      const { table, stub: server } = await against((response) => void setTimeout(() => response.end(`{"Item":${ITEM_JSON}}`), 2));
+      const items = await Promise.all(Array.from({ length: CONNECTIONS_MAX * 4 }, () => table.get(KEY, signal)));
+      expect(items).toHaveLength(CONNECTIONS_MAX * 4);
+      expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
+      await table.get(KEY, signal);
+      expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
+    });
   });
 }

@@ -37,7 +37,8 @@ function headersOf(response: Response): Answer['headers'] {
   return checksum === undefined || headers['content-encoding'] !== undefined ? headers : { ...headers, 'x-amz-crc32': checksum };
 }
 
-async function readWhole({ body }: Response, bytesMax: number): Promise<Bytes> {
+async function readWhole(response: Response, bytesMax: number): Promise<Bytes> {
+  const body = response.body as ReadableStream<Bytes> | null;
   const pieces: Bytes[] = [];
   let bytes = 0;
   for await (const piece of body ?? []) {

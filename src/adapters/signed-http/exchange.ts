@@ -23,14 +23,15 @@ export type ExchangeRequest = {
 export type Answer = { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: Bytes };
 
 /**
- * One request and its whole answer over a pool of kept connections, never repeated. Rejects with {@link ExchangeFailure},
- * also after an abort, which ends this request's own connection and no other.
+ * One request and its whole answer, never repeated. Rejects with {@link ExchangeFailure}, also after an abort, which disturbs no
+ * other request.
  */
 export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promise<Answer>;
 
-/** Connections to one origin. */
+/** Exchanges with one origin. */
 export type Connect = (endpoint: URL) => Exchange;
 
+/** Over a pool of kept connections; an abort ends the request's own one. */
 export function createExchange(endpoint: URL): Exchange {
   const secure = endpoint.protocol === 'https:';
   const agent = secure ? new HttpsAgent(CONNECTION_POOL) : new HttpAgent(CONNECTION_POOL);
