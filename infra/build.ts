@@ -6,8 +6,8 @@ import { basename, join } from 'node:path';
 const SOURCE = 'functions';
 /** Another folder by argument: a test's own. */
 const TARGET = process.argv[2] ?? 'dist/functions';
-/** More than half of the broker are the SDK's clients of both stores, which find a function's credentials. */
-const BYTES_MAX: Readonly<Record<string, number>> = { broker: 1_050_000, rebalance: 250_000 };
+/** A tenth more than there was when they were set: what makes one grow is to be noticed. */
+const BYTES_MAX: Readonly<Record<string, number>> = { broker: 445_000, read: 185_000, leader: 290_000, rebalance: 197_000 };
 const BYTES_MAX_DEFAULT = 450_000;
 /** A native addon doesn't survive bundling: it would fail on the first request, not here. */
 const NATIVE = /\.node$|crc32c-native|@node-rs\//;

@@ -1,106 +1,15 @@
 import { createConsumer } from '../consume/create-consumer.ts';
 import type { Consumer } from '../consume/page.ts';
-import { type ControlPlane, createControl } from '../control/create-control.ts';
-import type { MemberAddress } from '../control/member.ts';
-import type { BrokerAddress } from '../model/broker.ts';
-import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
-import { LEADER_ASK_MS_MAX } from '../model/limits.ts';
-import type { SegmentPressure } from '../model/segment-pressure.ts';
-import type { Topic } from '../model/topic.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
-import type { Background } from '../ports/background.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Compression } from '../ports/compression.ts';
-import type { LoadMeter } from '../ports/load-meter.ts';
-import type { MetadataTable } from '../ports/metadata-table.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
-import type { PeerOperation, Peers } from '../ports/peers.ts';
-import type { Random } from '../ports/random.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import { createCommitIds } from '../protocol/commit-id.ts';
-import { createPublishOperations } from '../publish/peer-operations.ts';
-import { createPublisher } from '../publish/publish.ts';
-import type { Publisher } from '../publish/publisher.ts';
-import { createHeads, type Heads } from '../state/heads.ts';
-import { createPressureMeter } from '../state/pressure-meter.ts';
-import { createTopics } from '../topics/create-topics.ts';
-import type { Topics } from '../topics/topics.ts';
-import { type BrokerRoutes, createRoutes } from './create-routes.ts';
-import { probeStores } from './probe-stores.ts';
+import { createHeads } from '../state/heads.ts';
+import { createPublishing, type Publishing, type PublishingPorts } from './create-publishing.ts';
 
-/** What a broker needs of its runtime. Reads of both stores are retried and attempts bounded by whoever made them. */
-export type BrokerPorts = {
-  readonly table: MetadataTable;
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly telemetry: Telemetry;
-  readonly compression: Compression;
-  readonly background: Background;
-  readonly authenticator: Authenticator;
-  /** SHA-256 of the text's UTF-8, hexadecimal. */
-  readonly sha256: (text: string) => string;
-  readonly meter: LoadMeter;
-  /** Where other brokers and clients reach this one; absent: nowhere, and it serves alone. */
-  readonly self?: MemberAddress;
-  /** Absent: it asks nothing of other brokers, and they can ask nothing of it. */
-  readonly peers?: Peers;
-  /** How often each topic is looked at by whoever leads, in a process; 0 or absent: only when somebody asks. */
-  readonly rebalanceMs?: number;
-};
+export type BrokerPorts = PublishingPorts & { readonly authenticator: Authenticator };
 
 /** A broker without its HTTP: the services that share what this instance has seen of heads. */
-export type Broker = {
-  readonly topics: Topics;
-  readonly publisher: Publisher;
-  readonly consumer: Consumer;
-  readonly control: ControlPlane;
-  /** What it does for other brokers, by name. */
-  readonly operations: Readonly<Record<string, PeerOperation>>;
-  /** Who serves a segment, and where a broker is, as far as is known without asking. */
-  brokersOf(topic: Topic, segment: SegmentId): readonly BrokerAddress[];
-  addressOf(broker: BrokerId): BrokerAddress | undefined;
-  /** A real write, read and delete in both stores; rejects with what is wrong. */
-  probe(signal: AbortSignal): Promise<void>;
-};
+export type Broker = Publishing & { readonly consumer: Consumer };
 
 export function createBroker(ports: BrokerPorts): Broker {
-  const heads = createHeads(ports.table);
-  const commitIds = createCommitIds(ports);
-  const pressure = createPressureMeter({ ...ports, onPressed: (...pressed) => nudge({ ...ports, control }, ...pressed) });
-  const deps = { ...ports, heads, commitIds, pressure };
-  const control: ControlPlane = createControl(deps);
-  const routes = routesOf({ ...deps, control });
-  const topics = createTopics(deps);
-  const publisher = createPublisher({ ...deps, ...(routes === undefined ? {} : { routes }) });
-  const { resolve, forget } = topics;
-  return {
-    topics,
-    publisher,
-    consumer: createConsumer(deps),
-    control,
-    operations: { ...control.operations, ...createPublishOperations({ publisher, resolve, forget }) },
-    brokersOf: (topic, segment) => routes?.brokersOf(topic, segment) ?? [],
-    addressOf: (id) => control.directory.known(id),
-    probe: (signal) => probeStores(ports, signal),
-  };
-}
-
-/** Undefined where this one is alone: all is committed here. */
-function routesOf(deps: BrokerPorts & { readonly heads: Heads; readonly control: ControlPlane }): BrokerRoutes | undefined {
-  const { self, peers, control } = deps;
-  if (self === undefined || peers === undefined) return undefined;
-  return createRoutes({ ...deps, self: self.id, peers, directory: control.directory, leader: control.leaderService });
-}
-
-/** Tells the leader in the background. What fails is only counted: the next heartbeat says the same, and who leads looks by itself. */
-function nudge(
-  { self, peers, control, background, telemetry }: BrokerPorts & { readonly control: ControlPlane },
-  topic: TopicId,
-  pressures: readonly SegmentPressure[],
-): void {
-  if (self === undefined && peers === undefined) return;
-  background.run('nudge', LEADER_ASK_MS_MAX, async (signal) => {
-    await control.leaderService.nudge(topic, pressures, signal).catch(() => telemetry.count('kelp.nudges.failed', 1));
-  });
+  const deps = { ...ports, heads: createHeads(ports.table) };
+  return { ...createPublishing(deps), consumer: createConsumer(deps) };
 }

@@ -2,31 +2,23 @@ import { Hono } from 'hono';
 import { PEER_METHOD, PEER_PATH } from '../format/peer-request.ts';
 import { KelpError } from '../model/errors.ts';
 import { noContent } from './answer.ts';
-import { createDrainBroker, createGetLeader, createListBrokers, createSegmentBrokers } from './brokers.ts';
-import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { Handler, Handlers } from './call.ts';
+import type { AppDependencies } from './dependencies.ts';
 import { createInternalRoute } from './internal.ts';
-import { createAbout, createMetrics, createLivez, createReadyz, openapi } from './operations.ts';
+import { createAbout, createLivez } from './operations.ts';
 import { methodsOf, type Operation, ROUTES } from './paths.ts';
-import { createPublishMessage } from './publish-message.ts';
-import { createPublishMessages } from './publish-messages.ts';
-import { createReadSegment } from './read-segment.ts';
-import { createReadTopic } from './read-topic.ts';
-import { createRebalance } from './rebalance.ts';
-import { createGetScaling } from './scaling.ts';
-import { createMergeSegments, createSplitSegment } from './scale-segments.ts';
-import { createGetSegment, createListSegments } from './segments.ts';
 import { createServe } from './serve.ts';
-import { createChangeTopic, createCreateTopic, createDeleteTopic, createGetTopic, createListTopics } from './topics.ts';
-import { createWaiters } from './waiters.ts';
 
-/** The HTTP API of PROTOCOL.md over the given engine: a function from Request to Response, in every runtime. */
-export function createApp(deps: HttpDependencies): Hono {
+/**
+ * The HTTP API of PROTOCOL.md, as far as there are handlers: a function from Request to Response, in every runtime. Every path is
+ * known, and what another app of this Kelp answers is refused as such.
+ */
+export function createApp(deps: AppDependencies, given: Handlers): Hono {
   const serve = createServe(deps);
-  const handlers = handlersOf(deps);
+  const handlers: Partial<Record<Operation, Handler>> = { livez: createLivez(deps), about: createAbout(deps), ...given };
   const app = new Hono();
   for (const { operation, method, path, open } of ROUTES) {
-    app.on(method, path, serve({ name: path, method, open: open === true }, handlers[operation]));
+    app.on(method, path, serve({ name: path, method, open: open === true }, handlers[operation] ?? elsewhere));
   }
   const none = serve({ name: 'none', method: 'any', open: false }, unmatched);
   // Nothing is there for whoever is no broker of this Kelp, with or without a token.
@@ -39,35 +31,9 @@ export function createApp(deps: HttpDependencies): Hono {
   return app;
 }
 
-function handlersOf(deps: HttpDependencies): Readonly<Record<Operation, Handler>> {
-  const readers = { ...deps, waiters: createWaiters(deps.telemetry) };
-  return {
-    livez: createLivez(deps),
-    readyz: createReadyz(deps),
-    metrics: createMetrics(deps),
-    openapi,
-    about: createAbout(deps),
-    listTopics: createListTopics(deps),
-    createTopic: createCreateTopic(deps),
-    getTopic: createGetTopic(deps),
-    changeTopic: createChangeTopic(deps),
-    deleteTopic: createDeleteTopic(deps),
-    publishMessages: createPublishMessages(deps),
-    publishMessage: createPublishMessage(deps),
-    readTopic: createReadTopic(readers),
-    listSegments: createListSegments(deps),
-    getSegment: createGetSegment(deps),
-    readSegment: createReadSegment(readers),
-    segmentBrokers: createSegmentBrokers(deps),
-    splitSegment: createSplitSegment(deps),
-    mergeSegments: createMergeSegments(deps),
-    getScaling: createGetScaling(deps),
-    rebalance: createRebalance(deps),
-    listBrokers: createListBrokers(deps),
-    getLeader: createGetLeader(deps),
-    drainBroker: createDrainBroker(deps),
-  };
-}
+const elsewhere: Handler = () => {
+  throw new KelpError('not-found', 'path-not-found', 'this function does not answer this path: ask at the address of all of Kelp');
+};
 
 /** A path that isn't there, or a method that it doesn't take. */
 const unmatched: Handler = ({ context }) => {

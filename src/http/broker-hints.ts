@@ -6,10 +6,9 @@ import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { PublishResult } from '../publish/request.ts';
 import { successorsIn } from '../model/segment-sealed.ts';
 import type { Call } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { KnownBrokers } from './dependencies.ts';
 
 type Headers = Readonly<Record<string, string>>;
-type Known = Pick<HttpDependencies, 'brokersOf' | 'addressOf'>;
 
 /** What a publish's answer says of brokers besides its results. */
 export type BrokerHints = {
@@ -26,7 +25,7 @@ const ORIGIN = /^[\x21-\x2b\x2d-\x7e]+$/;
 
 /** Runs a publish, and sees to it that a problem says of brokers what an answer does. `segment`: the one that the request names. */
 export async function withBrokerHints(
-  known: Known,
+  known: KnownBrokers,
   { call, topic, segment }: { readonly call: Call; readonly topic: Topic; readonly segment: SegmentId | undefined },
   publish: (hints: BrokerHints) => Promise<Response>,
 ): Promise<Response> {
@@ -48,7 +47,7 @@ export async function withBrokerHints(
 type Served = { readonly segment: SegmentId; readonly brokers: readonly BrokerAddress[] };
 
 /** In order of the results. Thousands of messages are of one segment, or share one error: each of these is looked at once. */
-function servedBy(known: Known, topic: Topic, results: PublishResult): Served[] {
+function servedBy(known: KnownBrokers, topic: Topic, results: PublishResult): Served[] {
   const seen = new Set<SegmentId | KelpError>();
   const served = new Map<SegmentId, Served>();
   for (const result of results) {
@@ -61,14 +60,14 @@ function servedBy(known: Known, topic: Topic, results: PublishResult): Served[] 
   return [...served.values()];
 }
 
-function servedIn(known: Known, topic: Topic, result: PublishResult[number]): readonly Served[] {
+function servedIn(known: KnownBrokers, topic: Topic, result: PublishResult[number]): readonly Served[] {
   if (result instanceof KelpError) return (successorsIn(result) ?? []).map((range) => servedRange(known, range));
   const { segment } = result;
   return [{ segment, brokers: known.brokersOf?.(topic, segment) ?? [] }];
 }
 
 /** Ids of which this instance knows no address are left out. */
-function servedRange({ addressOf }: Known, { segment, brokers = [] }: SegmentRange): Served {
+function servedRange({ addressOf }: KnownBrokers, { segment, brokers = [] }: SegmentRange): Served {
   return { segment, brokers: brokers.flatMap((id) => addressOf?.(id) ?? []) };
 }
 
@@ -84,7 +83,7 @@ function headersOf(served: readonly Served[]): Headers {
 }
 
 /** The error as a client gets it: successors have the addresses of their brokers, as far as this instance knows them. */
-export function addressed(known: Known, error: KelpError): KelpError {
+export function addressed(known: KnownBrokers, error: KelpError): KelpError {
   const ranges = successorsIn(error);
   if (ranges === undefined) return error;
   const successors = ranges.map((range) => ({

@@ -7,7 +7,7 @@ import { DRAIN_PER_SECOND_DEFAULT, DRAIN_PER_SECOND_MAX } from '../model/limits.
 import type { Bytes } from '../model/message.ts';
 import { jsonText, okJson } from './answer.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { ControlDependencies } from './dependencies.ts';
 import { readCount, readOnlyMember } from './json-members.ts';
 import { JSON_MEDIA, negotiate } from './media-type.ts';
 import { optionalBody } from './optional-body.ts';
@@ -16,7 +16,7 @@ import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
 
 const text = new TextDecoder();
 
-export function createListBrokers({ control }: HttpDependencies): Handler {
+export function createListBrokers({ control }: ControlDependencies): Handler {
   return async ({ context, signal }) => {
     negotiate(context, [JSON_MEDIA]);
     parseQuery(context.req.url, []);
@@ -25,7 +25,7 @@ export function createListBrokers({ control }: HttpDependencies): Handler {
   };
 }
 
-export function createGetLeader({ control }: HttpDependencies): Handler {
+export function createGetLeader({ control }: ControlDependencies): Handler {
   return async ({ context, signal }) => {
     negotiate(context, [JSON_MEDIA]);
     parseQuery(context.req.url, []);
@@ -36,7 +36,7 @@ export function createGetLeader({ control }: HttpDependencies): Handler {
 }
 
 /** Who serves a segment; chosen now if nobody does yet. */
-export function createSegmentBrokers(deps: HttpDependencies): Handler {
+export function createSegmentBrokers(deps: ControlDependencies): Handler {
   const { topics, control } = deps;
   return async (call) => {
     const segment = segmentIdOf(call);
@@ -49,7 +49,7 @@ export function createSegmentBrokers(deps: HttpDependencies): Handler {
   };
 }
 
-export function createDrainBroker(deps: HttpDependencies): Handler {
+export function createDrainBroker(deps: ControlDependencies): Handler {
   return async (call) => {
     const broker = call.context.req.param('broker') ?? '';
     if (!isBrokerId(broker)) throw noBroker('broker');

@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { Operation } from './paths.ts';
 
 /** One request on its way through a handler. */
 export type Call = {
@@ -13,3 +14,9 @@ export type Call = {
 };
 
 export type Handler = (call: Call) => Response | Promise<Response>;
+
+/** What an app answers besides what every app does. */
+export type AllHandlers = Readonly<Record<Exclude<Operation, 'livez' | 'about'>, Handler>>;
+
+/** Of an app that has some of the routes. */
+export type Handlers = Partial<AllHandlers>;

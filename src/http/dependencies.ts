@@ -41,15 +41,8 @@ export type Internal = {
   }): string | undefined;
 };
 
-export type HttpDependencies = {
-  readonly topics: Topics;
-  readonly publisher: Publisher;
-  readonly consumer: Consumer;
-  readonly control: Control;
-  /** Who serves a segment, as far as this instance knows without asking; none otherwise. */
-  readonly brokersOf?: (topic: Topic, segment: SegmentId) => readonly BrokerAddress[];
-  /** Where a broker is, as far as this instance knows without asking. */
-  readonly addressOf?: (broker: BrokerId) => BrokerAddress | undefined;
+/** What every app needs, whichever of the routes it has. */
+export type AppDependencies = {
   /** What other brokers may ask; absent: nothing. */
   readonly internal?: Internal;
   readonly telemetry: Telemetry;
@@ -58,12 +51,37 @@ export type HttpDependencies = {
   readonly rootToken: string;
   readonly limits: HttpLimits;
   readonly runtime: Runtime;
-  /** A real write and read of both stores; rejects with what is wrong. */
-  probe(signal: AbortSignal): Promise<void>;
-  /** Prometheus text. */
-  metrics(): Promise<string>;
   /** Aborts when the process has been told to stop: readiness says so, and everything is served on until its segments are elsewhere. */
   readonly leaving: AbortSignal;
   /** Aborts when the process begins to stop: waiting readers are answered, streams end. */
   readonly stopping: AbortSignal;
 };
+
+/** Of the brokers, what an instance knows without asking. */
+export type KnownBrokers = {
+  /** Who serves a segment, as far as this instance knows without asking; none otherwise. */
+  readonly brokersOf?: (topic: Topic, segment: SegmentId) => readonly BrokerAddress[];
+  /** Where a broker is, as far as this instance knows without asking. */
+  readonly addressOf?: (broker: BrokerId) => BrokerAddress | undefined;
+};
+
+export type TopicsDependencies = AppDependencies & { readonly topics: Topics };
+
+export type ControlDependencies = TopicsDependencies & KnownBrokers & { readonly control: Control };
+
+/** What handlers need that take messages, and those of everything that neither reads nor leads. */
+export type PublishingDependencies = ControlDependencies & {
+  readonly publisher: Publisher;
+  /** A real write and read of both stores; rejects with what is wrong. */
+  probe(signal: AbortSignal): Promise<void>;
+};
+
+/** Of one that lives long enough to be scraped. */
+export type MetricsDependencies = {
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+};
+
+export type ReadingDependencies = AppDependencies & { readonly topics: Pick<Topics, 'resolve'>; readonly consumer: Consumer };
+
+export type HttpDependencies = PublishingDependencies & ReadingDependencies & MetricsDependencies;

@@ -18,7 +18,7 @@ import { KelpError } from '../model/errors.ts';
 import { answer, okJson, okText } from './answer.ts';
 import type { Handler } from './call.ts';
 import { ENCODINGS } from './decode-body.ts';
-import type { HttpDependencies, HttpLimits } from './dependencies.ts';
+import type { AppDependencies, HttpLimits, MetricsDependencies, PublishingDependencies } from './dependencies.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
 import { openApiText } from './openapi.ts';
 
@@ -26,7 +26,7 @@ const ALIVE = JSON.stringify({ status: 'ok' });
 const LEAVING = JSON.stringify({ status: 'leaving' });
 
 /** The process answers, without asking anybody; and whether it was told to stop, so that balancers needn't ask for more. */
-export function createLivez({ leaving }: HttpDependencies): Handler {
+export function createLivez({ leaving }: AppDependencies): Handler {
   return () => okText(leaving.aborted ? LEAVING : ALIVE);
 }
 
@@ -34,7 +34,7 @@ export function createLivez({ leaving }: HttpDependencies): Handler {
  * Both stores took a write and gave it back within the last second. Everybody may ask, so all who ask at a time share one
  * probe, and a fresh result is believed: asking often costs nothing.
  */
-export function createReadyz({ probe, clock, leaving, stopping, telemetry }: HttpDependencies): Handler {
+export function createReadyz({ probe, clock, leaving, stopping, telemetry }: PublishingDependencies): Handler {
   let known: { readonly atMs: number; readonly ready: Promise<boolean> } | undefined;
   const ask = async (): Promise<boolean> => {
     try {
@@ -54,7 +54,7 @@ export function createReadyz({ probe, clock, leaving, stopping, telemetry }: Htt
   };
 }
 
-export function createMetrics({ metrics }: HttpDependencies): Handler {
+export function createMetrics({ metrics }: MetricsDependencies): Handler {
   return async ({ context }) => {
     negotiate(context, [PROMETHEUS_MEDIA]);
     return answer(await metrics(), `${PROMETHEUS_MEDIA}; version=0.0.4; charset=utf-8`);
@@ -67,7 +67,7 @@ export const openapi: Handler = ({ context }) => {
 };
 
 /** What a client needs to know before it sends: formats and limits of this very endpoint. */
-export function createAbout({ limits }: HttpDependencies): Handler {
+export function createAbout({ limits }: AppDependencies): Handler {
   const about = aboutOf(limits);
   return ({ context }) => {
     negotiate(context, [JSON_MEDIA]);

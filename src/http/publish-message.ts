@@ -9,7 +9,7 @@ import { MESSAGE_BYTES_MAX } from '../model/limits.ts';
 import type { Bytes, Header, Message } from '../model/message.ts';
 import { withBrokerHints } from './broker-hints.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { PublishingDependencies } from './dependencies.ts';
 import { type ContentType, isUtf8, parseContentType } from './media-type.ts';
 import { messageHeadersOf, withTrace } from './message-headers.ts';
 import { placedAnswer } from './publish-answer.ts';
@@ -25,7 +25,7 @@ type Sent = { readonly key: Bytes | undefined; readonly headers: readonly Header
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /** One message, whose value is the body: for senders that send what they have, such as webhooks. */
-export function createPublishMessage(deps: HttpDependencies): Handler {
+export function createPublishMessage(deps: PublishingDependencies): Handler {
   const { topics, publisher, clock } = deps;
   return async (call) => {
     const { context, signal } = call;

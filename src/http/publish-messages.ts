@@ -5,7 +5,7 @@ import type { Bytes, Message } from '../model/message.ts';
 import type { Topic } from '../model/topic.ts';
 import type { PublishContent } from '../publish/request.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { AppDependencies, PublishingDependencies } from './dependencies.ts';
 import { withBrokerHints } from './broker-hints.ts';
 import { type EnvelopeFormat, envelopeFormat } from './media-type.ts';
 import { withTrace } from './message-headers.ts';
@@ -18,7 +18,7 @@ import { STALE_FOR_PUBLISHES, withTopic } from './with-topic.ts';
 type Sent = { readonly format: EnvelopeFormat; readonly body: Bytes; readonly traceParent: string | undefined };
 
 /** Many messages: as JSON, as lines of JSON, or as record batches. Everything that headers can tell is settled before the body is read. */
-export function createPublishMessages(deps: HttpDependencies): Handler {
+export function createPublishMessages(deps: PublishingDependencies): Handler {
   const { topics, publisher } = deps;
   return async (call) => {
     const { context, signal } = call;
@@ -40,7 +40,7 @@ export function createPublishMessages(deps: HttpDependencies): Handler {
 }
 
 async function contentOf(
-  { compression, clock }: HttpDependencies,
+  { compression, clock }: AppDependencies,
   topic: Topic,
   { format, body, traceParent }: Sent,
 ): Promise<PublishContent> {

@@ -5,7 +5,7 @@ import type { Bytes } from '../model/message.ts';
 import type { HeldBack, HotKey, MergeReason, PlannedOutcome, SplitReason, TopicPlan } from '../model/scaling.ts';
 import { okJson } from './answer.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { ControlDependencies } from './dependencies.ts';
 import { readMembers } from './json-members.ts';
 import { optionalBody } from './optional-body.ts';
 import { parseQuery } from './query.ts';
@@ -14,7 +14,7 @@ import { rounded } from './rounded.ts';
 const text = new TextDecoder();
 
 /** A topic that is named is read anew: a remembered one may be gone. No query: `?dryRun=true` would not be one. */
-export function createRebalance(deps: HttpDependencies): Handler {
+export function createRebalance(deps: ControlDependencies): Handler {
   const { topics, control } = deps;
   return async (call) => {
     parseQuery(call.context.req.url, []);

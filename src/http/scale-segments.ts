@@ -9,7 +9,7 @@ import { okJson } from './answer.ts';
 import { addressed } from './broker-hints.ts';
 import { successorOf } from './brokers.ts';
 import type { Call, Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { AppDependencies, ControlDependencies } from './dependencies.ts';
 import { readCount, readOnlyMember } from './json-members.ts';
 import { requireJson } from './media-type.ts';
 import { bodyOf } from './publish-body.ts';
@@ -17,7 +17,7 @@ import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
 
 const text = new TextDecoder();
 
-export function createSplitSegment(deps: HttpDependencies): Handler {
+export function createSplitSegment(deps: ControlDependencies): Handler {
   return async (call) => {
     const segment = segmentIdOf(call);
     const at = parseAt(await jsonBody(deps, call));
@@ -26,7 +26,7 @@ export function createSplitSegment(deps: HttpDependencies): Handler {
   };
 }
 
-export function createMergeSegments(deps: HttpDependencies): Handler {
+export function createMergeSegments(deps: ControlDependencies): Handler {
   return async (call) => {
     const segments = parseSegments(await jsonBody(deps, call));
     const ranges = await change(deps, call, (topic) => deps.control.merge(topic, segments, call.signal));
@@ -34,14 +34,14 @@ export function createMergeSegments(deps: HttpDependencies): Handler {
   };
 }
 
-function jsonBody(deps: HttpDependencies, call: Call): Promise<Bytes> {
+function jsonBody(deps: AppDependencies, call: Call): Promise<Bytes> {
   requireJson(call.context.req.header('content-type'));
   return bodyOf(deps, call, CONTROL_REQUEST_BYTES_MAX);
 }
 
 /** Whoever is told of successors is told where they are, too. */
 async function change(
-  deps: HttpDependencies,
+  deps: ControlDependencies,
   call: Call,
   make: (topic: Topic) => Promise<readonly AssignedRange[]>,
 ): Promise<readonly AssignedRange[]> {

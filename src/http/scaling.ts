@@ -1,13 +1,13 @@
 import type { ScaleEvent } from '../model/scale-event.ts';
 import { okJson } from './answer.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { TopicsDependencies } from './dependencies.ts';
 import { JSON_MEDIA, negotiate } from './media-type.ts';
 import { parseQuery } from './query.ts';
 import { topicNameOf } from './with-topic.ts';
 
 /** The topic is read anew: of one that is gone, and maybe there again, a remembered one would tell the former life. */
-export function createGetScaling({ topics }: HttpDependencies): Handler {
+export function createGetScaling({ topics }: TopicsDependencies): Handler {
   return async (call) => {
     const name = topicNameOf(call);
     negotiate(call.context, [JSON_MEDIA]);

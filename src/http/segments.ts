@@ -5,13 +5,13 @@ import type { Topic } from '../model/topic.ts';
 import type { SegmentDescription } from '../topics/topics.ts';
 import { okJson } from './answer.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { ControlDependencies } from './dependencies.ts';
 import { JSON_MEDIA, negotiate } from './media-type.ts';
 import { integerParameter, parseQuery } from './query.ts';
 import { rounded } from './rounded.ts';
 import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
 
-type SegmentsDeps = Pick<HttpDependencies, 'topics' | 'control'>;
+type SegmentsDeps = Pick<ControlDependencies, 'topics' | 'control'>;
 type Loads = ReadonlyMap<SegmentId, Record<string, unknown>>;
 
 const NONE: Loads = new Map();

@@ -6,7 +6,7 @@ import { createAuthenticate } from './authenticate.ts';
 import { createBodyBudget } from './body-budget.ts';
 import type { Call, Handler } from './call.ts';
 import { startDeadline, timedOut } from './deadline.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { AppDependencies } from './dependencies.ts';
 import { functionEnvironment } from './function-environment.ts';
 import { nodeEnvironment } from './node-environment.ts';
 import { isOddPath } from './paths.ts';
@@ -26,7 +26,7 @@ export type Serve = (route: ServedRoute, handler: Handler) => (context: Context)
  * What is the same for every request: token, path, deadline, memory for the body, errors as problems, metrics. One wrapper and
  * not a chain of middleware: on the way of a small publish every layer is felt.
  */
-export function createServe(deps: HttpDependencies): Serve {
+export function createServe(deps: AppDependencies): Serve {
   const { clock, telemetry, runtime } = deps;
   const authenticate = createAuthenticate(deps.rootToken);
   const budget = createBodyBudget(BODIES_BYTES_MAX);
@@ -121,7 +121,7 @@ function createAttributes(route: ServedRoute): (status: number, code: string | u
 }
 
 /** Server faults leave a line; it names the error and never what the request held. */
-function report({ telemetry }: HttpDependencies, fault: { route: ServedRoute; problem: Problem; error: unknown }): void {
+function report({ telemetry }: AppDependencies, fault: { route: ServedRoute; problem: Problem; error: unknown }): void {
   const { route, problem, error } = fault;
   const own = error instanceof KelpError;
   telemetry.log(problem.code === 'internal' ? 'error' : 'warn', 'request failed', {

@@ -3,7 +3,6 @@ import { invalid, KelpError } from '../model/errors.ts';
 import { isSegmentId, type SegmentId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Call } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
 import { type Events, eventText } from './event-stream.ts';
 import { eventsPage, messagesOf, successorsText } from './page-bytes.ts';
 import { parseInteger } from './query.ts';
@@ -46,7 +45,7 @@ const asForged = (error: unknown): unknown =>
   error instanceof KelpError && error.code === 'beyond-tail' ? forged('a position beyond the tail') : error;
 
 function createPages(
-  { consumer }: HttpDependencies,
+  { consumer }: ReaderDependencies,
   topic: Topic,
   { segment, from }: { readonly segment: SegmentId; readonly from: ReadFrom },
 ): { next(waitMs: number, signal: AbortSignal): Promise<Events> } {

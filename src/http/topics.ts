@@ -4,14 +4,14 @@ import { TOPICS_LIST_DEFAULT, TOPICS_LIST_MAX } from '../model/limits.ts';
 import { scalingOf, type Topic } from '../model/topic.ts';
 import { jsonText, noContent, okJson } from './answer.ts';
 import type { Handler } from './call.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { TopicsDependencies } from './dependencies.ts';
 import { JSON_MEDIA, negotiate, requireJson } from './media-type.ts';
 import { bodyOf } from './publish-body.ts';
 import { integerParameter, parseQuery } from './query.ts';
 import { parseSettingsChange, parseTopicSettings } from './topic-settings.ts';
 import { topicNameOf } from './with-topic.ts';
 
-export function createListTopics({ topics }: HttpDependencies): Handler {
+export function createListTopics({ topics }: TopicsDependencies): Handler {
   return async ({ context, signal }) => {
     negotiate(context, [JSON_MEDIA]);
     const query = parseQuery(context.req.url, ['limit', 'after']);
@@ -24,7 +24,7 @@ export function createListTopics({ topics }: HttpDependencies): Handler {
   };
 }
 
-export function createCreateTopic(deps: HttpDependencies): Handler {
+export function createCreateTopic(deps: TopicsDependencies): Handler {
   return async (call) => {
     const name = topicNameOf(call);
     requireJson(call.context.req.header('content-type'));
@@ -34,7 +34,7 @@ export function createCreateTopic(deps: HttpDependencies): Handler {
   };
 }
 
-export function createGetTopic({ topics }: HttpDependencies): Handler {
+export function createGetTopic({ topics }: TopicsDependencies): Handler {
   return async (call) => {
     const name = topicNameOf(call);
     negotiate(call.context, [JSON_MEDIA]);
@@ -43,7 +43,7 @@ export function createGetTopic({ topics }: HttpDependencies): Handler {
   };
 }
 
-export function createChangeTopic(deps: HttpDependencies): Handler {
+export function createChangeTopic(deps: TopicsDependencies): Handler {
   return async (call) => {
     const name = topicNameOf(call);
     requireJson(call.context.req.header('content-type'));
@@ -52,7 +52,7 @@ export function createChangeTopic(deps: HttpDependencies): Handler {
   };
 }
 
-export function createDeleteTopic({ topics }: HttpDependencies): Handler {
+export function createDeleteTopic({ topics }: TopicsDependencies): Handler {
   return async (call) => {
     await topics.delete(topicNameOf(call), call.signal);
     return noContent();

@@ -1,7 +1,7 @@
 import { KelpError } from '../model/errors.ts';
 import { WAITERS_MAX } from '../model/limits.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { ReadingDependencies } from './dependencies.ts';
 
 /** Counts readers that wait: each keeps a connection and some memory for as long as it likes. */
 export type Waiters = {
@@ -10,7 +10,7 @@ export type Waiters = {
 };
 
 /** What handlers need that let their callers wait. */
-export type ReaderDependencies = HttpDependencies & { readonly waiters: Waiters };
+export type ReaderDependencies = ReadingDependencies & { readonly waiters: Waiters };
 
 export function createWaiters(telemetry: Telemetry, waitersMax: number = WAITERS_MAX): Waiters {
   let waiting = 0;

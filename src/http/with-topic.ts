@@ -28,7 +28,7 @@ export const STALE_FOR_PUBLISHES: readonly string[] = ['topic-not-found'];
  */
 export async function withTopic<T>(
   call: Call,
-  options: { readonly topics: Topics; readonly stale: readonly string[] },
+  options: { readonly topics: Pick<Topics, 'resolve'>; readonly stale: readonly string[] },
   use: (topic: Topic) => Promise<T>,
 ): Promise<T> {
   const name = topicNameOf(call);

@@ -9,6 +9,7 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { type Broker, type BrokerPorts, createBroker } from '../../src/broker/create-broker.ts';
+import { allHandlers } from '../../src/http/all-handlers.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { HttpDependencies } from '../../src/http/dependencies.ts';
 import { READ_BYTES_MAX, REQUEST_BYTES_MAX, WAIT_MS_MAX } from '../../src/model/limits.ts';
@@ -102,7 +103,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     stopping: stopping.signal,
   };
   const deps = { ...own, ...options.change?.(own) };
-  const app = createApp(deps);
+  const app = createApp(deps, allHandlers(deps));
   return {
     app,
     broker,

@@ -11,12 +11,20 @@ import { ROOT_TOKEN } from './run-serve.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
+export type HttpFunction = 'broker' | 'read' | 'leader';
+
 /** The bundles that are deployed. */
 export type BuiltFunctions = {
-  /** A fresh instance of the broker: the module is run anew, as at a cold start. */
-  broker(store: StoreAddress, table: TableAddress): Promise<FunctionHandler>;
+  /** Fresh instances of those behind HTTP, by one handler: each event goes to the one whose path it has, as the gateway has it. */
+  api(store: StoreAddress, table: TableAddress): Promise<FunctionHandler>;
+  /** A fresh instance of one: the module is run anew, as at a cold start. */
+  one(name: HttpFunction, store: StoreAddress, table: TableAddress): Promise<FunctionHandler>;
   /** The same of the rebalancer, which knows of no store; `environment`: besides the table's. */
   rebalance(table: TableAddress, environment?: Readonly<Record<string, string>>): Promise<ScheduleHandler>;
+  /** The same of the one that sweeps. */
+  sweep(store: StoreAddress, table: TableAddress): Promise<ScheduleHandler>;
+  /** Where a bundle is. */
+  file(name: string): string;
   remove(): void;
 };
 
@@ -34,14 +42,42 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
     return bundle.handler;
   }
 
+  const one: BuiltFunctions['one'] = (name, store, table) => coldStart(name, functionVariables(store, table));
+
   return {
-    broker: (store, table) => coldStart('broker', { ...tableVariables(table), ...storeVariables(store), ...SECRETS }),
+    one,
+    async api(store, table) {
+      const handlers = {
+        broker: await one('broker', store, table),
+        read: await one('read', store, table),
+        leader: await one('leader', store, table),
+      };
+      return (event, context) => handlers[functionOf(event)](event, context);
+    },
     rebalance: (table, environment = {}) => coldStart('rebalance', { ...tableVariables(table), ...environment }),
+    sweep: (store, table) => coldStart('sweep', { ...tableVariables(table), ...storeVariables(store) }),
+    file: (name) => join(dir, `${name}.mjs`),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
 }
 
+const READ = /^\/v1\/topics\/[^/]+\/(?:segments\/[^/]+\/)?messages$/;
+const LEAD = /^\/v1\/(?:topics\/[^/]+(?:\/segments\/(?:merge|[^/]+\/(?:brokers|split)))?|rebalance|brokers\/[^/]+\/drain)$/;
+
+function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): HttpFunction {
+  const isGet = ['GET', 'HEAD'].includes(requestContext.http.method);
+  if (isGet) return READ.test(rawPath) ? 'read' : 'broker';
+  return LEAD.test(rawPath) ? 'leader' : 'broker';
+}
+
 const SECRETS = { KELP_ROOT_TOKEN: ROOT_TOKEN, KELP_SECRET: 'a-secret-of-the-test' };
+
+/** The environment of those behind HTTP; the others need less. */
+export const functionVariables = (store: StoreAddress, table: TableAddress): Record<string, string> => ({
+  ...tableVariables(table),
+  ...storeVariables(store),
+  ...SECRETS,
+});
 
 const tableVariables = ({ endpoint, table }: TableAddress) => ({ KELP_TABLE_ENDPOINT: endpoint, KELP_TABLE: table });
 

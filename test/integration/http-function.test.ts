@@ -25,7 +25,7 @@ const sendTo =
 describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) => {
   let handler: FunctionHandler;
   beforeAll(async () => {
-    handler = await built.broker(sharedStack().store, await freshTable(kind, AbortSignal.timeout(TEST_MS)));
+    handler = await built.api(sharedStack().store, await freshTable(kind, AbortSignal.timeout(TEST_MS)));
   }, TEST_MS);
 
   test('the main ways, once through', async () => expect(await goThrough(sendTo(handler), `function-${kind}`)).toBe(9), TEST_MS);
@@ -66,10 +66,10 @@ test(
   'another instance knows nothing and finds everything',
   async () => {
     const table = await freshTable('dynoxide', AbortSignal.timeout(TEST_MS));
-    const first = sendTo(await built.broker(sharedStack().store, table));
+    const first = sendTo(await built.api(sharedStack().store, table));
     await first('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
     await first('POST', '/v1/topics/t/message?key=a', { body: 'x', headers: { 'content-type': 'text/plain' } });
-    const second = sendTo(await built.broker(sharedStack().store, table));
+    const second = sendTo(await built.api(sharedStack().store, table));
     const { messages, cursor } = (await second('GET', '/v1/topics/t/messages')).json;
     expect(messages).toMatchObject([{ text: 'x' }]);
     expect((await first('GET', `/v1/topics/t/messages?cursor=${cursor}`)).json.messages).toEqual([]);
@@ -87,7 +87,7 @@ describe('J-48 with stores of its own', () => {
   test(
     'a store that is gone and back: an answer in time, then the message',
     async () => {
-      const handler = await built.broker(own.store, own.table);
+      const handler = await built.api(own.store, own.table);
       const send = sendTo(handler);
       await send('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
       await own.killStore();

@@ -74,7 +74,7 @@ async function readAll(send: Send): Promise<{ key: string; text: string }[]> {
 }
 
 async function sendTo(table: TableAddress): Promise<Send> {
-  const handler = await built.broker(sharedStack().store, table);
+  const handler = await built.api(sharedStack().store, table);
   return (method, path, sending) => sendEvent(handler, method, path, { token: ROOT_TOKEN, ...sending });
 }
 

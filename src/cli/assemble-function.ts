@@ -1,0 +1,48 @@
+import type { Hono } from 'hono';
+import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import type { MemberAddress } from '../control/member.ts';
+import { createFunctionHandler, type FunctionHandler, functionRuntime } from '../http/function-handler.ts';
+import * as limits from '../model/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { ObjectStore } from '../ports/object-store.ts';
+import { assembleInstance, type Instance } from './assemble-instance.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
+import type { Variables } from './environment.ts';
+
+export type FunctionParts = {
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  /** Takes one log line. */
+  readonly write: (line: string) => void;
+};
+
+/** All instances of all functions are one broker. */
+const DEFAULTS = { KELP_BROKER_ID: 'fleet', KELP_REQUEST_BYTES_MAX: String(limits.FUNCTION_REQUEST_BYTES_MAX) };
+
+/** Errors as of readVariables. */
+export const readFunctionConfiguration = (environment: Variables): Configuration => readConfiguration(environment, DEFAULTS);
+
+/** An instance within the bounds of the functions' platform. */
+export function assembleFunctionInstance(configuration: Configuration, { write, ...parts }: FunctionParts): Instance {
+  return assembleInstance(configuration, {
+    ...parts,
+    ...selfOf(configuration),
+    telemetry: createLogTelemetry({ clock: parts.clock, write }),
+    limits: {
+      requestBytesMax: configuration.requestBytesMax,
+      readBytesMax: limits.FUNCTION_READ_BYTES_MAX,
+      waitMsMax: limits.FUNCTION_WAIT_MS_MAX,
+    },
+    runtime: functionRuntime,
+    backgroundMsMax: limits.FUNCTION_BACKGROUND_MS_MAX,
+  });
+}
+
+export const functionHandler = (app: Hono, { ports: { clock, background } }: Instance): FunctionHandler =>
+  createFunctionHandler(app, { clock, settled: background.settled });
+
+function selfOf({ broker: { id, zone, publicUrl } }: Configuration): { readonly self?: MemberAddress } {
+  return publicUrl === undefined ? {} : { self: { id, url: publicUrl, kind: 'fleet', zone } };
+}
