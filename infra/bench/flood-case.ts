@@ -3,7 +3,7 @@ import { createKelpClient } from '../demo/kelp-client.ts';
 import { readBack } from '../demo/read-back.ts';
 import { type BenchFleet, startBenchFleet } from './fleet-stack.ts';
 import { benchOf } from './fleet-cases.ts';
-import { recordFlood } from './flood-rows.ts';
+import { recordFlood, type TableMoment } from './flood-rows.ts';
 import { messagesOf, type Phase, wallMs, writeFlood } from './flood-writers.ts';
 import type { Bench } from './measure.ts';
 import { startThrottledTable, type ThrottledTable } from './throttled-table.ts';
@@ -25,7 +25,7 @@ const SECOND_MS = 1_000;
 
 type Flooded = { readonly fleet: BenchFleet; readonly table: ThrottledTable };
 /** `name`: of its rows. */
-export type FloodRun = { readonly name: string; readonly topic: string; readonly maxSegments: number };
+type FloodRun = { readonly name: string; readonly topic: string; readonly maxSegments: number };
 
 /** (m) A flood over one segment, on a table that takes so much of each key and no more: held to that segment, then left to split. */
 export async function measureFlood(bench: Bench): Promise<void> {
@@ -59,12 +59,18 @@ async function flood(bench: Bench, { fleet, table }: Flooded, run: FloodRun): Pr
   const [client] = clients as [(typeof clients)[number]];
   await readBack({ client, rowsMax: published.length, onMessage: audit.read, onProgress: () => undefined });
   const [segments, events] = [await topic.segments(), await topic.events()];
-  recordFlood(bench, run, { phases: PHASES, beginMs, published, table: watched.moments, segments, events, findings: audit.findings() });
+  recordFlood(bench, run.name, {
+    phases: PHASES,
+    beginMs,
+    published,
+    table: watched.moments,
+    segments,
+    events,
+    findings: audit.findings(),
+  });
 }
 
-/** What the table has taken and refused so far, second by second. */
-export type TableMoment = { readonly atMs: number } & ReturnType<ThrottledTable['counts']>;
-
+/** Second by second. */
 function watch(table: ThrottledTable): { readonly moments: readonly TableMoment[]; stop(): void } {
   const moments: TableMoment[] = [];
   const look = (): void => void moments.push({ atMs: wallMs(), ...table.counts() });

@@ -1,5 +1,4 @@
 import { describeFindings, type Finding } from '../demo/audit.ts';
-import type { FloodRun, TableMoment } from './flood-case.ts';
 import {
   type ChangeSpan,
   changesOf,
@@ -17,9 +16,13 @@ import type { Phase, Publish } from './flood-writers.ts';
 import type { Bench } from './measure.ts';
 import { percentile } from './percentile.ts';
 import { type Row, toRow } from './row.ts';
+import type { TableCounts } from './throttled-table.ts';
 import type { ScaleEvent, Segment } from './topic.ts';
 
 const SECOND_MS = 1_000;
+
+/** What the table has taken and refused so far. */
+export type TableMoment = { readonly atMs: number } & TableCounts;
 
 export type Flood = {
   readonly phases: readonly Phase[];
@@ -32,7 +35,7 @@ export type Flood = {
 };
 
 /** A row for each phase, for each change of segments, and for the whole; and a line for each second. */
-export function recordFlood({ record, note, say }: Bench, { name }: Pick<FloodRun, 'name'>, flood: Flood): void {
+export function recordFlood({ record, note, say }: Bench, name: string, flood: Flood): void {
   const { published, segments, findings } = flood;
   const during = spanOf(flood, 'during');
   for (const line of secondsOf(flood, during)) note({ kind: 'second', case: name, ...line });

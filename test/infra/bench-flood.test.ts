@@ -104,27 +104,23 @@ test('a flood becomes a row a phase, a change and for the whole, and a line a se
     ...publish,
     refusedMs: [publish.dueMs],
   }));
-  recordFlood(
-    bench as unknown as Bench,
-    { name: 'm' },
-    {
-      phases: [
-        { name: 'before', seconds: 10, perSecond: 10 },
-        { name: 'during', seconds: 10, perSecond: 10 },
-        { name: 'after', seconds: 10, perSecond: 10 },
-      ],
-      beginMs: 0,
-      published,
-      table: [0, 1_000, 12_600].map((atMs) => ({ atMs, writes: atMs / 100, units: atMs / 50, refused: Math.floor(atMs / 10_000) * 7 })),
-      segments: [
-        { segment: 'a', lo: 0, hi: 9, tail: 5, openedMs: -100, endedMs: 13_000 },
-        { segment: 'b', lo: 0, hi: 4, tail: 5, openedMs: 13_050 },
-        { segment: 'c', lo: 5, hi: 9, tail: 5, openedMs: 13_050 },
-      ],
-      events: [{ kind: 'split', children: ['b', 'c'], reason: { why: 'throttled' } }],
-      findings: [{ fault: 'lost', count: 2, example: 'row 1' }],
-    },
-  );
+  recordFlood(bench as unknown as Bench, 'm', {
+    phases: [
+      { name: 'before', seconds: 10, perSecond: 10 },
+      { name: 'during', seconds: 10, perSecond: 10 },
+      { name: 'after', seconds: 10, perSecond: 10 },
+    ],
+    beginMs: 0,
+    published,
+    table: [0, 1_000, 12_600].map((atMs) => ({ atMs, writes: atMs / 100, units: atMs / 50, refused: Math.floor(atMs / 10_000) * 7 })),
+    segments: [
+      { segment: 'a', lo: 0, hi: 9, tail: 5, openedMs: -100, endedMs: 13_000 },
+      { segment: 'b', lo: 0, hi: 4, tail: 5, openedMs: 13_050 },
+      { segment: 'c', lo: 5, hi: 9, tail: 5, openedMs: 13_050 },
+    ],
+    events: [{ kind: 'split', children: ['b', 'c'], reason: { why: 'throttled' } }],
+    findings: [{ fault: 'lost', count: 2, example: 'row 1' }],
+  });
   expect(rows.map(({ case: name }) => name)).toEqual(['m before', 'm during', 'm after', 'm change', 'm']);
   expect(rows[3]?.label).toBe('3.0 s into it, 1 → 2 segments (throttled): p99 1000 ms before, 1000 ms after');
   expect(rows[4]?.label).toBe('all of it; 0 unsent; the table refused until 3 s; p99 below 60 ms first at 4 s');
