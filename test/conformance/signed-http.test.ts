@@ -23,10 +23,12 @@ describe('signed requests', () => {
     await stub?.stop();
     stub = undefined;
   });
-  async function against(treat: Treatment): Promise<{ table: MetadataTable; server: Stub }> {
+  async function against(treat: Treatment): Promise<{ table: MetadataTable; server: Stub; pass: (ms: number) => void }> {
     stub = await startStub(treat);
     const access = { table: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' };
-    return { table: createLeanTable({ ...access, endpoint: stub.endpoint, clock }), server: stub };
+    let passedMs = 0;
+    const table = createLeanTable({ ...access, endpoint: stub.endpoint, clock: { ...clock, nowMs: () => clock.nowMs() + passedMs } });
+    return { table, server: stub, pass: (ms) => void (passedMs += ms) };
   }
 
   test('a write that still waits for a connection is given up with the reason: it was surely not applied', async () => {
@@ -79,6 +81,19 @@ describe('signed requests', () => {
     const { table, server } = await against((response) => response.writeHead(200, { connection: 'close' }).end(ITEM_JSON));
     for (let call = 0; call < 3; call++) expect(await table.update(KEY, NO_CHANGE, signal)).toMatchObject({ applied: true });
     expect(server.connections()).toBe(3);
+  });
+
+  test('a connection that the other side forgot while this one was frozen is not used again: the wall clock alone says that it was', async () => {
+    const known = new Set<unknown>();
+    const { table, server, pass } = await against((response, { message }) => {
+      if (!known.has(message.socket)) response.end(ITEM_JSON);
+      known.add(message.socket);
+    });
+    for (let call = 1; call <= 3; call++) {
+      expect(await table.update(KEY, NO_CHANGE, AbortSignal.timeout(5_000))).toMatchObject({ applied: true });
+      expect([server.connections(), server.requests.length]).toEqual([call, call]);
+      pass((-1) ** call * HOUR_MS);
+    }
   });
 
   test('a refusal is not repeated, though the clock is off', async () => {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
-import { createExchange } from '../signed-http/exchange.ts';
+import { keptConnections } from '../signed-http/exchange.ts';
 import { createSignedStore } from './signed-store.ts';
 import type { StoreSettings } from './store-settings.ts';
 
 /** The port by plain signed requests: a fraction of the SDK's work for each (src/adapters/README.md). */
 export const createLeanStore = (settings: StoreSettings & { readonly clock: Clock }): ObjectStore =>
-  createSignedStore({ ...settings, connect: createExchange });
+  createSignedStore({ ...settings, connect: keptConnections(settings.clock) });

@@ -1,6 +1,8 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { CONNECTION_IDLE_MS } from '../../model/limits.ts';
 import type { Bytes } from '../../model/message.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { CONNECTION_POOL } from './connection-pool.ts';
 import { ExchangeFailure } from './failure.ts';
 
@@ -31,10 +33,16 @@ export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promis
 /** Exchanges with one origin. */
 export type Connect = (endpoint: URL) => Exchange;
 
-/** Over a pool of kept connections; an abort ends the request's own one. */
-export function createExchange(endpoint: URL): Exchange {
+/** Over pools of kept connections; an abort ends the request's own one. */
+export const keptConnections =
+  (clock: Clock): Connect =>
+  (endpoint) =>
+    createExchange(endpoint, clock);
+
+function createExchange(endpoint: URL, clock: Clock): Exchange {
   const secure = endpoint.protocol === 'https:';
   const agent = secure ? new HttpsAgent(CONNECTION_POOL) : new HttpAgent(CONNECTION_POOL);
+  const dropForgotten = createDropForgotten(agent, clock);
   const send = secure ? httpsRequest : httpRequest;
   const connectedEvent = secure ? 'secureConnect' : 'connect';
   const host = endpoint.hostname.replace(/^\[|\]$/g, '');
@@ -46,6 +54,7 @@ export function createExchange(endpoint: URL): Exchange {
         reject(new ExchangeFailure(false, signal.reason));
         return;
       }
+      dropForgotten();
       const request = send({ agent, host, port, method, path: target, headers });
       // Until a connection stands nothing can have arrived; the error alone doesn't tell.
       let sent = false;
@@ -76,6 +85,21 @@ export function createExchange(endpoint: URL): Exchange {
       });
       sendBody(request, body);
     });
+}
+
+/**
+ * Before each request. Of an instance that was frozen, timers have stood still, and the wall clock alone says for how long: the
+ * other side knows its connections no more, and may not even say so.
+ */
+function createDropForgotten(agent: HttpAgent, clock: Clock): () => void {
+  let usedMs = clock.nowMs();
+  return () => {
+    const nowMs = clock.nowMs();
+    if (Math.abs(nowMs - usedMs) > CONNECTION_IDLE_MS) {
+      for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
+    }
+    usedMs = nowMs;
+  };
 }
 
 /** Headers and parts leave in one system call where they fit. Many small parts are joined: a write costs more than its copy. */
