@@ -1,5 +1,6 @@
 import { createConsumer } from '../consume/create-consumer.ts';
 import type { Consumer } from '../consume/page.ts';
+import { createControl } from '../control/create-control.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
 import { createHeads } from '../state/heads.ts';
 import { createPublishing, type Publishing, type PublishingPorts } from './create-publishing.ts';
@@ -10,6 +11,6 @@ export type BrokerPorts = PublishingPorts & { readonly authenticator: Authentica
 export type Broker = Publishing & { readonly consumer: Consumer };
 
 export function createBroker(ports: BrokerPorts): Broker {
-  const deps = { ...ports, heads: createHeads(ports.table) };
+  const deps = { ...ports, heads: createHeads(ports.table), controlOf: createControl };
   return { ...createPublishing(deps), consumer: createConsumer(deps) };
 }

@@ -1,4 +1,4 @@
-import { type ControlPlane, createControl } from '../control/create-control.ts';
+import type { ControlDeps, ControlPlane } from '../control/create-control.ts';
 import type { MemberAddress } from '../control/member.ts';
 import type { BrokerAddress } from '../model/broker.ts';
 import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
@@ -59,12 +59,18 @@ export type Publishing = {
   probe(signal: AbortSignal): Promise<void>;
 };
 
-/** `heads`: what this instance has seen of them, which those who read here share. */
-export function createPublishing(ports: PublishingPorts & { readonly heads: Heads }): Publishing {
+export type PublishingParts = {
+  /** What this instance has seen of them, which those who read here share. */
+  readonly heads: Heads;
+  /** As createControl, or another one of an instance that never leads. */
+  readonly controlOf: (deps: ControlDeps) => ControlPlane;
+};
+
+export function createPublishing(ports: PublishingPorts & PublishingParts): Publishing {
   const commitIds = createCommitIds(ports);
   const pressure = createPressureMeter({ ...ports, onPressed: (...pressed) => nudge({ ...ports, control }, ...pressed) });
   const deps = { ...ports, commitIds, pressure };
-  const control: ControlPlane = createControl(deps);
+  const control: ControlPlane = ports.controlOf(deps);
   const routes = routesOf({ ...deps, control });
   const topics = createTopics(deps);
   const publisher = createPublisher({ ...deps, ...(routes === undefined ? {} : { routes }) });

@@ -1,4 +1,5 @@
 import { createPublishing } from '../broker/create-publishing.ts';
+import { createControl } from '../control/create-control.ts';
 import { createApp } from '../http/app.ts';
 import type { FunctionHandler } from '../http/function-handler.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
@@ -13,7 +14,12 @@ import type { Configuration } from './configuration.ts';
 export function assembleBrokerFunction(configuration: Configuration, parts: FunctionParts): FunctionHandler {
   const instance = assembleFunctionInstance(configuration, parts);
   const { ports } = instance;
-  const services = createPublishing({ ...ports, heads: createHeads(ports.table), meter: { sample: () => IDLE } });
+  const services = createPublishing({
+    ...ports,
+    heads: createHeads(ports.table),
+    controlOf: createControl,
+    meter: { sample: () => IDLE },
+  });
   const deps = { ...instance.app, ...services, ...internalOf(configuration, instance, services.operations) };
   ports.background.run('register', FUNCTION_BACKGROUND_MS_MAX, services.control.run);
   return functionHandler(createApp(deps, publishingHandlers(deps)), instance);

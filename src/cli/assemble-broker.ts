@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { createHttpPeers } from '../adapters/peers/http-peers.ts';
 import { createPrometheusTelemetry } from '../adapters/prometheus/telemetry.ts';
 import type { SystemBackground } from '../adapters/system/background.ts';
 import { createLoadMeter } from '../adapters/system/load-meter.ts';
@@ -10,7 +11,7 @@ import type { Publisher } from '../publish/publisher.ts';
 import { assembleInstance, type InstanceParts, internalOf } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
 
-export type BrokerParts = Omit<InstanceParts, 'telemetry'> & {
+export type BrokerParts = Omit<InstanceParts, 'telemetry' | 'peersOf'> & {
   /** Takes one log line. */
   readonly write: (line: string) => void;
 };
@@ -30,7 +31,7 @@ export type AssembledBroker = {
 export function assembleBroker(configuration: Configuration, { write, ...parts }: BrokerParts): AssembledBroker {
   const exporter = createPrometheusTelemetry({ clock: parts.clock, write });
   const { telemetry, meter } = createLoadMeter({ clock: parts.clock, telemetry: exporter });
-  const instance = assembleInstance(configuration, { ...parts, telemetry });
+  const instance = assembleInstance(configuration, { ...parts, telemetry, peersOf: createHttpPeers });
   const { ports, leaving, stopping } = instance;
   const services = createServices({ ...ports, meter, rebalanceMs: configuration.rebalanceMs });
   const deps = {

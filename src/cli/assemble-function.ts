@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { createHttpPeers } from '../adapters/peers/http-peers.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
 import type { MemberAddress } from '../control/member.ts';
 import { createFunctionHandler, type FunctionHandler, functionRuntime } from '../http/function-handler.ts';
@@ -29,6 +30,7 @@ export function assembleFunctionInstance(configuration: Configuration, { write, 
   return assembleInstance(configuration, {
     ...parts,
     ...selfOf(configuration),
+    peersOf: createHttpPeers,
     telemetry: createLogTelemetry({ clock: parts.clock, write }),
     limits: {
       requestBytesMax: configuration.requestBytesMax,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { PeersDeps } from '../adapters/peers/signed-peers.ts';
 import { createPeerSignatures } from '../adapters/peers/signature.ts';
 import { createAuthenticator } from '../adapters/system/authenticator.ts';
 import { createBackground, type SystemBackground } from '../adapters/system/background.ts';
@@ -13,7 +14,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Compression } from '../ports/compression.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
-import type { PeerOperation } from '../ports/peers.ts';
+import type { PeerOperation, Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { assembleMember, type AssembledMember } from './assemble-member.ts';
 import type { Configuration } from './configuration.ts';
@@ -26,6 +27,8 @@ export type InstanceParts = {
   readonly telemetry: Telemetry;
   readonly limits: HttpLimits;
   readonly runtime: Runtime;
+  /** How other brokers are asked. */
+  readonly peersOf: (deps: PeersDeps) => Peers;
   /** Where clients and other brokers reach this one; absent: nowhere, and it takes no part in the control plane. */
   readonly self?: MemberAddress;
   /** The longest that work behind a request may take, where that is less than it asks for. */
@@ -53,7 +56,7 @@ export type Instance = {
 /** What every instance has over the given adapters, whichever services and routes it is made of. */
 export function assembleInstance(configuration: Configuration, parts: InstanceParts): Instance {
   const { clock, telemetry, limits, runtime, self, backgroundMsMax = Infinity } = parts;
-  const member = assembleMember(configuration, { table: parts.table, clock, telemetry });
+  const member = assembleMember(configuration, parts);
   const compression = createCompression({ codec: 'zstd' });
   const leaving = new AbortController();
   const stopping = new AbortController();

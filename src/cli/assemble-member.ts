@@ -1,4 +1,4 @@
-import { createHttpPeers } from '../adapters/peers/http-peers.ts';
+import type { PeersDeps } from '../adapters/peers/signed-peers.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { wrapTable } from '../adapters/wrap/stores.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,17 +11,24 @@ import type { CommonConfiguration } from './environment.ts';
 /** Absent: it asks nothing of anybody. */
 export type PeerSecrets = Pick<CommonConfiguration, 'internalSecrets'>;
 
-export type MemberParts = { readonly table: MetadataTable; readonly clock: Clock; readonly telemetry: Telemetry };
+export type MemberParts = {
+  readonly table: MetadataTable;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** How other brokers are asked. */
+  readonly peersOf: (deps: PeersDeps) => Peers;
+};
 
-export type AssembledMember = MemberParts & { readonly random: Random; readonly peers?: Peers };
+export type AssembledMember = Omit<MemberParts, 'peersOf'> & { readonly random: Random; readonly peers?: Peers };
 
 /** What whoever takes part in the control plane needs, in every runtime. */
-export function assembleMember({ internalSecrets: secret }: PeerSecrets, { table, clock, telemetry }: MemberParts): AssembledMember {
+export function assembleMember({ internalSecrets: secret }: PeerSecrets, parts: MemberParts): AssembledMember {
+  const { table, clock, telemetry, peersOf } = parts;
   const random = createSystemRandom();
   const wrapping = { clock, random, telemetry };
   return {
     ...wrapping,
     table: wrapTable(table, wrapping),
-    ...(secret === undefined ? {} : { peers: createHttpPeers({ clock, secret }) }),
+    ...(secret === undefined ? {} : { peers: peersOf({ clock, secret }) }),
   };
 }

@@ -1,3 +1,4 @@
+import { createHttpPeers } from '../adapters/peers/http-peers.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
 import { createControl } from '../control/create-control.ts';
 import type { MemberAddress } from '../control/member.ts';
@@ -23,7 +24,7 @@ const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet
 /** The control plane without a broker, for a schedule: has all topics looked at by whoever leads, or else by itself. */
 export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }: RebalanceParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
-  const member = assembleMember(secrets, { table, clock, telemetry });
+  const member = assembleMember(secrets, { table, clock, telemetry, peersOf: createHttpPeers });
   const control = createControl({
     ...member,
     heads: createHeads(member.table),

@@ -1,27 +1,20 @@
-import type { AssignedRange } from '../model/broker.ts';
 import type { BrokerId } from '../model/ids.ts';
-import { CHANGE_PARALLEL_MAX, LEASE_RELEASE_MS_MAX } from '../model/limits.ts';
-import { LOADS_ASK_MS_MAX } from '../model/scaling-limits.ts';
-import type { Topic } from '../model/topic.ts';
+import { LEASE_RELEASE_MS_MAX } from '../model/limits.ts';
 import type { LoadMeter } from '../ports/load-meter.ts';
 import type { PeerOperation, Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
-import { inParallel } from '../state/in-parallel.ts';
 import type { PressureMeter } from '../state/pressure-meter.ts';
-import { within } from '../state/within.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { createAskLeader, type OwnService } from './ask-leader.ts';
-import { addressRanges, answerAssignment } from './assignment/answer-assignment.ts';
-import { countServed } from './assignment/segment-counts.ts';
 import { createDesiredGauge } from './brokers/desired-gauge.ts';
 import { type BrokerDirectory, createBrokerDirectory } from './brokers/directory.ts';
-import type { Control, IdentifiedChange, LeaderService } from './control.ts';
+import { controlByLeader } from './control-by-leader.ts';
+import type { Control, LeaderService } from './control.ts';
 import { createLeaderFinder } from './leader/find-leader.ts';
 import { createWithLeader } from './leader/with-leader.ts';
 import { giveSegmentsAway, type LeaveDeps, servesAny } from './give-segments-away.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createPeerOperations } from './peer-operations.ts';
-import { newChangeId } from '../topology/change-id.ts';
 
 export type ControlDeps = TopologyDeps & {
   readonly telemetry: Telemetry;
@@ -72,35 +65,11 @@ export function createControl(deps: ControlDeps): ControlPlane {
   const leading = member === undefined ? { own: undefined, changing: memberOf(NOWHERE) } : { own: ownService(member) };
   const leader = createAskLeader({ ...deps, ...leading, finder, withLeader: createWithLeader({ ...deps, finder }) });
   const self = deps.self?.id;
-  const change = async (topic: Topic, asked: IdentifiedChange, signal: AbortSignal): Promise<readonly AssignedRange[]> =>
-    addressRanges({ directory }, await leader.change(topic, asked, signal), signal);
   return {
-    self,
+    ...controlByLeader({ ...deps, self, directory, finder, leader }),
     directory,
     leaderService: leader,
     operations: member === undefined ? {} : createPeerOperations({ ...member, self: member.self.id }),
-    leader: (signal) => finder.find(signal),
-    assignment: (topic, segment, options, signal) =>
-      answerAssignment({ ...deps, directory, leader, self }, { ...options, topic, segment }, signal),
-    drain: (broker, options, signal) => leader.drain(broker, options, signal),
-    split: (topic, segment, at, signal) => change(topic, { kind: 'split', id: newChangeId(deps.random), segment, at }, signal),
-    merge: (topic, segments, signal) => change(topic, { kind: 'merge', id: newChangeId(deps.random), segments }, signal),
-    rebalance: ({ topic, dryRun }, signal) => leader.rebalance({ dryRun, ...(topic === undefined ? {} : { topic: topic.id }) }, signal),
-    async loads({ id }, signal) {
-      try {
-        return await within(deps.clock, { ms: LOADS_ASK_MS_MAX }, (ends) => leader.loads(id, ends), signal);
-      } catch {
-        // For people: what was asked for is whole without it.
-        signal.throwIfAborted();
-        return undefined;
-      }
-    },
-    async brokers(signal) {
-      const brokers = await directory.list({ fresh: true }, signal);
-      return inParallel(brokers, CHANGE_PARALLEL_MAX, async (broker) => {
-        return { ...broker, segments: await countServed(deps.table, broker.id, signal) };
-      });
-    },
     ...(member === undefined
       ? { run: () => Promise.resolve(), leave: () => Promise.resolve(false) }
       : createLife({ ...deps, ...member, directory, leader }, member)),
