@@ -26,11 +26,11 @@ export type Control = {
   drain(broker: BrokerId, options: { readonly perSecond: number }, signal: AbortSignal): Promise<{ readonly segments: number }>;
   /**
    * Cuts an open segment in two; `at`: first partition of the upper part. Answers the two once they are open, the lower one first.
-   * Errors `conflict`: `segment-sealed` with the successors, `not-splittable` (one partition, or the topic is full); `invalid-at`;
+   * Errors `conflict`: `segment-sealed` with the successors, `not-splittable` (one partition, or maxSegments); `invalid-at`;
    * `segment-not-found`, `topic-replaced`, `topic-not-found`; `unavailable` without a leader, or without any broker to choose.
    */
   split(topic: Topic, segment: SegmentId, at: number, signal: AbortSignal): Promise<readonly AssignedRange[]>;
-  /** Makes one of two open neighbours, in either order. Errors as of `split`, and `invalid-segments`, `conflict`/`not-neighbours`. */
+  /** Makes one of two open neighbours, in either order. Errors as of `split`, and `invalid-segments`, `conflict`: `not-neighbours`, `not-mergeable` (minSegments). */
   merge(topic: Topic, segments: readonly [SegmentId, SegmentId], signal: AbortSignal): Promise<readonly AssignedRange[]>;
   /**
    * Looks at one topic, or at all of them, and makes the changes that it plans, unless `dryRun`. Answers as of

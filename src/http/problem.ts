@@ -39,6 +39,7 @@ export const PROBLEMS = {
   'last-broker': rule(409, FINAL),
   'not-splittable': rule(409, FINAL),
   'not-neighbours': rule(409, FINAL),
+  'not-mergeable': rule(409, FINAL),
   truncated: rule(410, FINAL),
   'topic-replaced': rule(410, FINAL),
   'tail-mismatch': rule(412, FINAL),

@@ -142,6 +142,17 @@ describe('J-33 a split', () => {
   });
 });
 
+test('J-33 neither goes beyond what the topic is set to', async () => {
+  log = await openLog(t, { segments: 2 });
+  const scaling = { minSegments: 2, maxSegments: 3 };
+  expect((await t.send('PATCH', `/v1/topics/${log.topic}`, { body: { scaling } })).status).toBe(200);
+  expect(problemOf(await merge(['s0000000', 's0000001']))).toEqual([409, 'not-mergeable']);
+  expect((await split('s0000000', { at: 7 })).status).toBe(200);
+  expect(problemOf(await split('s0000001', { at: 40_000 }))).toEqual([409, 'not-splittable']);
+  expect((await merge(['s0000002', 's0000003'])).status).toBe(200);
+  expect(await openIds()).toEqual(['s0000004', 's0000001']);
+});
+
 describe('J-33 a merge', () => {
   const [a, b, c] = ['s0000000', 's0000001', 's0000002'];
   beforeEach(async () => {

@@ -13,7 +13,7 @@ import { newChangeId } from '../../topology/change-id.ts';
 import { isTouched } from '../../topology/plan-change.ts';
 import { choose, type MoveDeps } from '../failover/move-segments.ts';
 import { flushServed } from '../failover/tell-brokers.ts';
-import { checkChange, type Replaced, roomOf, type SegmentChange, segmentsOf } from './check-change.ts';
+import { checkChange, type Replaced, type Room, roomOf, type SegmentChange, segmentsOf } from './check-change.ts';
 
 /**
  * `id`: of one that may be asked for again, to find what the first asking has done; absent: it is new. `reason`: the planner's;
@@ -117,7 +117,8 @@ async function plan(deps: MoveDeps, topic: Topic, changing: Changing, signal: Ab
     const children = found.ranges.map((range, n) => ({ ...range, segment: segmentId(next + n), brokers: brokers[n] ?? [] }));
     changes.push({ id, kind: change.kind, parents: found.parents, children });
     next += children.length;
-    room += found.parents.length - children.length;
+    const more = children.length - found.parents.length;
+    room = { more: room.more - more, fewer: room.fewer + more };
   }
   return { changes, settled };
 }
@@ -126,7 +127,7 @@ async function plan(deps: MoveDeps, topic: Topic, changing: Changing, signal: Ab
 async function find(
   deps: MoveDeps,
   topic: Topic,
-  { asked, room }: { readonly asked: Asked; readonly room: number },
+  { asked, room }: { readonly asked: Asked; readonly room: Room },
   signal: AbortSignal,
 ): Promise<Replaced | Applied> {
   const { id, change } = asked;
@@ -148,6 +149,7 @@ const REFUSALS = new Set([
   'invalid-segments',
   'not-splittable',
   'not-neighbours',
+  'not-mergeable',
   'segment-sealed',
   'segment-not-found',
   'topic-replaced',

@@ -2,7 +2,7 @@ import { invalid, KelpError } from '../../model/errors.ts';
 import type { SegmentId } from '../../model/ids.ts';
 import { SEGMENTS_OPEN_MAX } from '../../model/limits.ts';
 import type { PlannedMerge, PlannedSplit } from '../../model/scaling.ts';
-import type { Range, SegmentRange, Topic } from '../../model/topic.ts';
+import { type Range, scalingOf, type SegmentRange, type Topic } from '../../model/topic.ts';
 
 /** What is to become of segments; a planned change is one. */
 export type SegmentChange = Pick<PlannedSplit, 'kind' | 'segment' | 'at'> | Pick<PlannedMerge, 'kind' | 'segments'>;
@@ -13,11 +13,14 @@ export type Replaced = { readonly parents: readonly SegmentId[]; readonly ranges
 /** The segments that it replaces, as they were named. */
 export const segmentsOf = (change: SegmentChange): readonly SegmentId[] => (change.kind === 'split' ? [change.segment] : change.segments);
 
+/** How many segments more the topic may have, and how many fewer. */
+export type Room = { readonly more: number; readonly fewer: number };
+
 /**
- * What a change makes of segments that are open, in a topic that may have `room` more of them. Throws the errors `invalid-at`,
- * `invalid-segments`, `not-splittable`, `not-neighbours`.
+ * What a change makes of segments that are open. Throws the errors `invalid-at`, `invalid-segments`, `not-splittable`,
+ * `not-neighbours`, `not-mergeable`.
  */
-export function checkChange(change: SegmentChange, ranges: readonly SegmentRange[], room: number): Replaced {
+export function checkChange(change: SegmentChange, ranges: readonly SegmentRange[], room: Room): Replaced {
   const [lower, upper] = ranges.toSorted((a, b) => a.lo - b.lo);
   if (lower === undefined) throw new Error('a change of no segment');
   if (change.kind === 'split') return split(lower, change.at, room);
@@ -25,13 +28,14 @@ export function checkChange(change: SegmentChange, ranges: readonly SegmentRange
   if (lower.hi + 1 !== upper.lo) {
     throw new KelpError('conflict', 'not-neighbours', `other partitions lie between ${lower.segment} and ${upper.segment}`);
   }
+  if (room.fewer < 1) throw new KelpError('conflict', 'not-mergeable', 'the topic has no more segments than it is to have');
   return { parents: [lower.segment, upper.segment], ranges: [{ lo: lower.lo, hi: upper.hi }] };
 }
 
-function split({ segment, lo, hi }: SegmentRange, at: number, room: number): Replaced {
+function split({ segment, lo, hi }: SegmentRange, at: number, room: Room): Replaced {
   if (lo === hi) throw notSplittable(`segment ${segment} has one partition`);
   if (!Number.isInteger(at) || at <= lo || at > hi) throw invalid('invalid-at', 'at', `an integer from ${lo + 1} to ${hi}`);
-  if (room < 1) throw notSplittable(`the topic has ${SEGMENTS_OPEN_MAX} segments`);
+  if (room.more < 1) throw notSplittable('the topic has all segments that it may have');
   const parts = [
     { lo, hi: at - 1 },
     { lo: at, hi },
@@ -41,8 +45,11 @@ function split({ segment, lo, hi }: SegmentRange, at: number, room: number): Rep
 
 const notSplittable = (message: string): KelpError => new KelpError('conflict', 'not-splittable', message);
 
-/** How many segments more the topic may have, once all that is pending is done. */
-export function roomOf({ open, changes }: Topic): number {
-  const coming = changes.reduce((sum, { parents, children }) => sum + Math.max(0, children.length - parents.length), 0);
-  return SEGMENTS_OPEN_MAX - open.length - coming;
+/** Whichever of the pending changes are done first. */
+export function roomOf({ open, changes, settings }: Topic): Room {
+  const { minSegments, maxSegments } = scalingOf(settings);
+  const grown = changes.map(({ parents, children }) => children.length - parents.length);
+  const coming = grown.reduce((sum, by) => sum + Math.max(0, by), 0);
+  const going = grown.reduce((sum, by) => sum + Math.max(0, -by), 0);
+  return { more: Math.min(maxSegments, SEGMENTS_OPEN_MAX) - open.length - coming, fewer: open.length - going - minSegments };
 }
