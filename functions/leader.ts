@@ -2,7 +2,7 @@ import { createLeanTable } from '../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../src/adapters/s3/lean-store.ts';
 import { createSystemClock } from '../src/adapters/system/clock.ts';
 import { assembleLeaderFunction } from '../src/cli/assemble-leader-function.ts';
-import { readFunctionConfiguration } from '../src/cli/assemble-function.ts';
+import { readFunctionConfiguration } from '../src/cli/function-configuration.ts';
 
 // Changes topics, and decides what only a leader may. Everything that it needs to know comes by environment, its credentials too.
 const configuration = readFunctionConfiguration(process.env);

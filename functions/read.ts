@@ -2,7 +2,7 @@ import { createLeanTable } from '../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../src/adapters/s3/lean-store.ts';
 import { createSystemClock } from '../src/adapters/system/clock.ts';
 import { assembleReadFunction } from '../src/cli/assemble-read-function.ts';
-import { readFunctionConfiguration } from '../src/cli/assemble-function.ts';
+import { readFunctionConfiguration } from '../src/cli/function-configuration.ts';
 
 // Hands messages out. Everything that it needs to know comes by environment, its credentials too.
 const configuration = readFunctionConfiguration(process.env);
@@ -13,4 +13,5 @@ export const handler = assembleReadFunction(configuration, {
   store: createLeanStore({ ...configuration.store, clock }),
   clock,
   write: (line) => console.log(line),
+  platform: globalThis.awslambda,
 });

@@ -8,8 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import { assembleInstance, type Instance } from './assemble-instance.ts';
-import { type Configuration, readConfiguration } from './configuration.ts';
-import type { Variables } from './environment.ts';
+import type { Configuration } from './configuration.ts';
 
 export type FunctionParts = {
   readonly table: MetadataTable;
@@ -18,12 +17,6 @@ export type FunctionParts = {
   /** Takes one log line. */
   readonly write: (line: string) => void;
 };
-
-/** All instances of all functions are one broker. */
-const DEFAULTS = { KELP_BROKER_ID: 'fleet', KELP_REQUEST_BYTES_MAX: String(limits.FUNCTION_REQUEST_BYTES_MAX) };
-
-/** Errors as of readVariables. */
-export const readFunctionConfiguration = (environment: Variables): Configuration => readConfiguration(environment, DEFAULTS);
 
 /** An instance within the bounds of the functions' platform. */
 export function assembleFunctionInstance(configuration: Configuration, { write, ...parts }: FunctionParts): Instance {

@@ -2,12 +2,24 @@ import { createReading } from '../broker/create-reading.ts';
 import { createApp } from '../http/app.ts';
 import type { FunctionHandler } from '../http/function-handler.ts';
 import { readingHandlers } from '../http/reading-handlers.ts';
+import { createStreamingHandler, type StreamingPlatform } from '../http/streaming-handler.ts';
+import { READ_BYTES_MAX } from '../model/limits.ts';
 import { assembleFunctionInstance, functionHandler, type FunctionParts } from './assemble-function.ts';
 import type { Configuration } from './configuration.ts';
 
-/** The function that reads messages. */
-export function assembleReadFunction(configuration: Configuration, parts: FunctionParts): FunctionHandler {
+/** The function that reads messages. `platform`: absent where nothing streams. */
+export function assembleReadFunction(
+  configuration: Configuration,
+  { platform, ...parts }: FunctionParts & { readonly platform: StreamingPlatform | undefined },
+): FunctionHandler {
   const instance = assembleFunctionInstance(configuration, parts);
   const deps = { ...instance.app, ...createReading(instance.ports) };
-  return functionHandler(createApp(deps, readingHandlers(deps)), instance);
+  const whole = createApp(deps, readingHandlers(deps));
+  if (platform === undefined) return functionHandler(whole, instance);
+  const { runtime, limits } = deps;
+  // A wait stays as short as it is: it is paid for.
+  const streaming = { ...deps, runtime: { ...runtime, streams: true }, limits: { ...limits, readBytesMax: READ_BYTES_MAX } };
+  const streamed = createApp(streaming, readingHandlers(streaming));
+  const { clock, background } = instance.ports;
+  return createStreamingHandler({ whole, streamed }, platform, { clock, settled: background.settled });
 }

@@ -26,32 +26,31 @@ export const functionRuntime: Runtime = {
 const TEXT = /^(?:text\/|application\/(?:problem\+)?json|application\/x-ndjson)/;
 
 /** The app behind API Gateway (payload 2.0) or a function URL. When it returns, nothing runs on: a frozen task is a lost one. */
-export function createFunctionHandler(app: Hono, { clock, settled }: FunctionOptions): FunctionHandler {
-  const respond = handle(app, { isContentTypeBinary: (type) => !TEXT.test(type) }) as (
-    event: APIGatewayProxyEventV2,
-    context: LambdaContext,
-  ) => Promise<unknown>;
-  const settle = async (leftMs: number): Promise<void> => {
-    const freezing = new AbortController();
-    const done = new AbortController();
-    clock.sleep(Math.max(0, leftMs), done.signal).then(
-      () => freezing.abort(timedOut()),
-      () => undefined, // woken by `done`, which is all that can abort it
-    );
-    try {
-      await settled(freezing.signal);
-    } catch (error) {
-      // What isn't done by then has a bound of its own, and is done by whoever finds it undone.
-      if (error !== freezing.signal.reason) throw error;
-    } finally {
-      done.abort();
-    }
-  };
+export function createFunctionHandler(app: Hono, options: FunctionOptions): FunctionHandler {
+  const respond = handle(app, { isContentTypeBinary: (type) => !TEXT.test(type) }) as FunctionHandler;
   return async (event, context) => {
-    const result = (await respond(checkedEvent(event), context)) as APIGatewayProxyStructuredResultV2;
-    await settle(context.getRemainingTimeInMillis() - RUNTIME_MARGIN_MS);
+    const result = await respond(checkedEvent(event), context);
+    await settle(options, context);
     return fitting(result);
   };
+}
+
+/** Waits for what a request has left behind, for as long as the platform leaves time. */
+export async function settle({ clock, settled }: FunctionOptions, context: LambdaContext): Promise<void> {
+  const freezing = new AbortController();
+  const done = new AbortController();
+  clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - RUNTIME_MARGIN_MS), done.signal).then(
+    () => freezing.abort(timedOut()),
+    () => undefined, // woken by `done`, which is all that can abort it
+  );
+  try {
+    await settled(freezing.signal);
+  } catch (error) {
+    // What isn't done by then has a bound of its own, and is done by whoever finds it undone.
+    if (error !== freezing.signal.reason) throw error;
+  } finally {
+    done.abort();
+  }
 }
 
 /** An answer that the platform would refuse would be its own 5xx, which says nothing. */

@@ -1,4 +1,11 @@
-import { READ_MESSAGES_DEFAULT, STREAM_PAGE_BYTES_MAX, TIMEOUT_MS_DEFAULT, WAIT_MARGIN_MS, WAIT_MS_MAX } from '../model/limits.ts';
+import {
+  READ_MESSAGES_DEFAULT,
+  RUNTIME_MARGIN_MS,
+  STREAM_PAGE_BYTES_MAX,
+  TIMEOUT_MS_DEFAULT,
+  WAIT_MARGIN_MS,
+  WAIT_MS_MAX,
+} from '../model/limits.ts';
 import { noContent } from './answer.ts';
 import type { Call } from './call.ts';
 import { startDeadline } from './deadline.ts';
@@ -43,13 +50,15 @@ const waitMsOf = ({ limits }: ReaderDependencies, call: Call): number =>
   Math.max(0, Math.floor(Math.min(limits.waitMsMax, call.remainingMs() - WAIT_MARGIN_MS)));
 
 function stream(deps: ReaderDependencies, call: Call, { first, next }: Opened, leave: () => void): Response {
-  const { clock, telemetry, stopping } = deps;
-  // The request's deadline ends with its headers; from here on the reader decides how long.
+  const { clock, telemetry, stopping, runtime } = deps;
+  // The request's deadline ends with its headers; from here on the reader decides how long, as far as the runtime lets it.
   const either = eitherSignal(call.context.req.raw.signal, stopping);
+  const leftMs = runtime.remainingMs(call.context.env);
+  const life = leftMs === undefined ? undefined : startDeadline(clock, Math.max(0, leftMs - RUNTIME_MARGIN_MS), either.signal);
   return eventStream({
     clock,
     telemetry,
-    signal: either.signal,
+    signal: life?.signal ?? either.signal,
     first,
     source: {
       async next(signal) {
@@ -62,6 +71,7 @@ function stream(deps: ReaderDependencies, call: Call, { first, next }: Opened, l
       },
     },
     onEnd: () => {
+      life?.end();
       either.end();
       leave();
     },

@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import type { FunctionHandler } from '../../src/http/function-handler.ts';
 import { send, type Answer, type Sending } from './test-app.ts';
 
-/** An event as API Gateway (payload 2.0) makes it; a function URL's has the same shape. */
+/** An event as API Gateway (payload 2.0) makes it; bodies of other types than text and JSON come in base64. */
 export function eventOf(method: string, target: string, event: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 {
   const [rawPath = '', rawQueryString = ''] = target.split('?');
   return {
@@ -10,14 +10,15 @@ export function eventOf(method: string, target: string, event: Partial<APIGatewa
     routeKey: '$default',
     rawPath,
     rawQueryString,
-    headers: {},
+    // Several of one name are joined by a comma there; what counts is the string above.
+    ...(rawQueryString === '' ? {} : { queryStringParameters: Object.fromEntries(new URLSearchParams(rawQueryString)) }),
     requestContext: {
       accountId: '000000000000',
-      apiId: 'kelp',
-      domainName: 'kelp.test',
-      domainPrefix: 'kelp',
+      apiId: 'k3lp0000aa',
+      domainName: 'k3lp0000aa.execute-api.eu-west-1.amazonaws.com',
+      domainPrefix: 'k3lp0000aa',
       http: { method, path: rawPath, protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: 'test' },
-      requestId: 'r',
+      requestId: 'JKJaXmPLvHcESHA=',
       routeKey: '$default',
       stage: '$default',
       time: '01/Jan/2026:00:00:00 +0000',
@@ -25,8 +26,36 @@ export function eventOf(method: string, target: string, event: Partial<APIGatewa
     },
     isBase64Encoded: false,
     ...event,
+    headers: { ...FORWARDED, host: 'k3lp0000aa.execute-api.eu-west-1.amazonaws.com', ...event.headers },
   };
 }
+
+/** The same by a function's own URL. */
+export function urlEventOf(method: string, target: string, event: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 {
+  const domainPrefix = 'yxmplsz7l2h6kuxhq3ovn5kwam0aaaaa';
+  const host = `${domainPrefix}.lambda-url.eu-west-1.on.aws`;
+  const gateway = eventOf(method, target, { ...event, headers: { host, ...event.headers } });
+  const { requestContext } = gateway;
+  return {
+    ...gateway,
+    requestContext: {
+      ...requestContext,
+      accountId: 'anonymous',
+      apiId: domainPrefix,
+      domainName: host,
+      domainPrefix,
+      requestId: 'e1506fd5',
+    },
+  };
+}
+
+/** What stands in front of a function adds to each request. */
+const FORWARDED = {
+  'x-amzn-trace-id': 'Root=1-65f0a0b1-0123456789abcdef01234567',
+  'x-forwarded-for': '192.0.2.1',
+  'x-forwarded-port': '443',
+  'x-forwarded-proto': 'https',
+};
 
 /** `leftMs`: what the platform leaves from now on. */
 export function contextOf(leftMs = 29_000): Context {

@@ -6,8 +6,10 @@ import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createFunctionHandler, type FunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
 import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/limits.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { interceptStore } from '../simulation/intercept.ts';
+import { createVirtualClock } from '../simulation/virtual-clock.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { bytesOf, contextOf, eventOf, sendEvent } from './function-events.ts';
 import { openLog, type Log } from './log.ts';
@@ -19,7 +21,7 @@ let log: Log;
 const clock = createSystemClock();
 
 /** The API as a function; `send` goes through events. */
-async function start(options: TestAppOptions = {}): Promise<void> {
+async function start(options: TestAppOptions = {}, inTime: Clock = clock): Promise<void> {
   const app = createTestApp({
     ...options,
     change: (deps) => ({
@@ -28,7 +30,7 @@ async function start(options: TestAppOptions = {}): Promise<void> {
       ...options.change?.(deps),
     }),
   });
-  handler = createFunctionHandler(app.app, { clock, settled: app.background.settled });
+  handler = createFunctionHandler(app.app, { clock: inTime, settled: app.background.settled });
   t = { ...app, send: (method, path, sending) => sendEvent(handler, method, path, sending) };
   log = await openLog(t);
 }
@@ -176,6 +178,18 @@ test('A12: paths are judged as they were written', async () => {
     const result = await handler(eventOf('GET', rawPath, { headers: auth }), contextOf());
     expect([rawPath, result.statusCode]).toEqual([rawPath, 400]);
   }
+});
+
+test('a reader waits for 5 s, whatever it asks for', async () => {
+  const virtual = createVirtualClock();
+  await start({ clock: virtual }, virtual);
+  const beganMs = virtual.monotonicMs();
+  const segmentPath = `/v1/topics/${log.topic}/segments/${log.segment}/messages`;
+  const result = await virtual.run(handler(eventOf('GET', `${segmentPath}?waitMs=20000`, { headers: auth }), contextOf()));
+  expect([result.statusCode, JSON.parse(result.body ?? '').messages]).toEqual([200, []]);
+  expect(virtual.monotonicMs() - beganMs).toBeGreaterThanOrEqual(FUNCTION_WAIT_MS_MAX);
+  expect(virtual.monotonicMs() - beganMs).toBeLessThan(FUNCTION_WAIT_MS_MAX + 1_000);
+  expect(virtual.sleeping()).toBe(0);
 });
 
 test('events of a stream come together, and waiting ends with the first of them', async () => {
