@@ -33,8 +33,8 @@ const RECOVERED = 40;
 /** Who split and merge, each with so many messages acknowledged between two changes. */
 const HANDS = 2;
 const BETWEEN_CHANGES = 12;
-/** A tenth of what comes, so that whoever leads has it split; and how often that is looked at. */
-const SCALING = { targetMessagesPerSecond: 4, maxSegments: 8 };
+/** A small part of what comes, and more segments than hands leave: whoever leads has it split; and how often that is looked at. */
+const SCALING = { targetMessagesPerSecond: 2, maxSegments: 12 };
 const REBALANCE_MS = '1000';
 /** Splits and merges; a slow machine takes up to twice the time for them. */
 const CHANGES_MIN = Math.floor(RUN_MS / 1_800);
