@@ -1,63 +1,39 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createChildren } from './local/processes.ts';
+import { CACHE_DIR, findCfnLint } from './local/tools.ts';
+import { checkRoles } from './stack/check-roles.ts';
+import { checkStack, FUNCTIONS, type StackSettings } from './stack/check-stack.ts';
+import { lintTemplate, unexplained } from './stack/lint-template.ts';
+import { TABLE_ACTIONS } from './stack/roles.ts';
+import { isSame, readTemplate } from './stack/template.ts';
 
-// What `osls package` has made, before anybody deploys it.
+// What `osls package` has made, and what it makes of other settings, before anybody deploys it.
 const FOLDER = '.serverless';
-const FUNCTIONS = ['broker', 'rebalance'];
-const ACTIONS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'].map((name) => `dynamodb:${name}`);
+const OTHER_SERVICE = 'dist/other-settings';
+const OTHER_FOLDER = join(OTHER_SERVICE, FOLDER);
+const TEMPLATE = 'cloudformation-template-update-stack.json';
+const INSTALL_MS = 600_000;
+const ENI = 'arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaENIManagementAccess';
 
-const Statement = z.object({ Action: z.array(z.string()), Resource: z.unknown() });
-const Resource = z.object({
-  Type: z.string(),
-  DeletionPolicy: z.string().optional(),
-  Properties: z.record(z.string(), z.unknown()).optional(),
-});
-const Template = z.object({ Resources: z.record(z.string(), Resource) });
-const Lambda = z.object({
-  Handler: z.string(),
-  Runtime: z.string(),
-  Timeout: z.number(),
-  ReservedConcurrentExecutions: z.number().optional(),
-  Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
-});
-const Role = z.object({ Policies: z.array(z.object({ PolicyDocument: z.object({ Statement: z.array(Statement) }) })) });
+const OTHER = {
+  entry: 'function-urls',
+  publicUrl: 'https://kelp.example.com',
+  network: 'vpc',
+  subnetIds: 'subnet-11111111,subnet-22222222',
+  securityGroupIds: 'sg-11111111',
+  alarmTopic: 'arn:aws:sns:us-east-1:000000000000:alarms',
+  brokerReserved: '50',
+  brokerProvisioned: '2',
+} as const;
 
-const { Resources } = Template.parse(JSON.parse(readFileSync(`${FOLDER}/cloudformation-template-update-stack.json`, 'utf8')));
-const ofType = (type: string): z.infer<typeof Resource>[] => Object.values(Resources).filter((resource) => resource.Type === type);
-const filesOf = (name: string): string[] =>
-  execFileSync('python3', ['-m', 'zipfile', '-l', `${FOLDER}/${name}.zip`], { encoding: 'utf8' }).match(/^(?!File Name)\S+/gm) ?? [];
+packageOther();
 const files = FUNCTIONS.flatMap(filesOf);
-
-const [table] = ofType('AWS::DynamoDB::Table');
-const lambdas = ofType('AWS::Lambda::Function').map(({ Properties }) => Lambda.parse(Properties));
-const rebalance = lambdas.find(({ Handler }) => Handler === 'dist/functions/rebalance.handler');
-const [rule] = ofType('AWS::Events::Rule');
-const [invoked] = ofType('AWS::Lambda::EventInvokeConfig');
-const statements = ofType('AWS::IAM::Role').flatMap(({ Properties }) =>
-  Role.parse(Properties).Policies.flatMap((policy) => policy.PolicyDocument.Statement),
-);
-const onTable = statements.filter(({ Action }) => Action.some((action) => action.startsWith('dynamodb:')));
 const checks: Readonly<Record<string, boolean>> = {
-  'the table stays when the stack goes': table?.DeletionPolicy === 'Retain',
-  'the table can be restored to a point in time': /"PointInTimeRecoveryEnabled":true/.test(JSON.stringify(table)),
-  'the functions are those that are checked': isSame(
-    lambdas.map(({ Handler }) => Handler).toSorted(),
-    FUNCTIONS.map((name) => `dist/functions/${name}.handler`),
-  ),
-  'the functions run on Node 24': lambdas.every(({ Runtime }) => Runtime === 'nodejs24.x'),
-  'the rebalancer runs every minute, once at a time, and has ended before the next':
-    ofType('AWS::Events::Rule').length === 1 &&
-    rule?.Properties?.['ScheduleExpression'] === 'rate(1 minute)' &&
-    rebalance?.ReservedConcurrentExecutions === 1 &&
-    rebalance.Timeout === 55,
-  'a rebalancing that failed is left to the next one': invoked?.Properties?.['MaximumRetryAttempts'] === 0,
-  'the rebalancer knows the table, and no secret': isSame(rebalance?.Environment.Variables, { KELP_TABLE: { Ref: 'Table' } }),
-  'there is an HTTP API': ofType('AWS::ApiGatewayV2::Api').length === 1,
-  'there is a function URL': ofType('AWS::Lambda::Url').length === 1,
-  'the role may do five things with one table':
-    onTable.length === 1 && isSame(onTable[0], { Action: ACTIONS, Resource: { 'Fn::GetAtt': ['Table', 'Arn'] } }),
-  'nothing is allowed on everything': statements.every(({ Resource: resource }) => resource !== '*'),
+  ...checksOf(FOLDER, { entry: 'http-api', network: 'public' }),
+  ...checksOf(OTHER_FOLDER, OTHER),
   'each function is packaged with its own bundle, and nothing else': isSame(
     files,
     FUNCTIONS.map((name) => `dist/functions/${name}.mjs`),
@@ -66,10 +42,45 @@ const checks: Readonly<Record<string, boolean>> = {
 const failed = Object.entries(checks)
   .filter(([, holds]) => !holds)
   .map(([name]) => name);
+const found = await lint([FOLDER, OTHER_FOLDER]);
 for (const name of failed) console.error(`not so: ${name}`);
+for (const line of found) console.error(line);
 console.log(`${Object.keys(checks).length - failed.length} of ${Object.keys(checks).length} hold; packaged: ${files.join(' ')}`);
-if (failed.length > 0) process.exitCode = 1;
+if (failed.length > 0 || found.length > 0) process.exitCode = 1;
 
-function isSame(value: unknown, expected: unknown): boolean {
-  return JSON.stringify(value) === JSON.stringify(expected);
+/** In a folder of its own: each packaging removes what the one before has made. */
+function packageOther(): void {
+  rmSync(OTHER_SERVICE, { recursive: true, force: true });
+  for (const path of ['serverless.yml', 'infra/table.yml', 'infra/stack', 'dist/functions']) {
+    cpSync(path, join(OTHER_SERVICE, path), { recursive: true });
+  }
+  const given = Object.entries(OTHER).flatMap(([name, value]) => ['--param', `${name}=${value}`]);
+  execFileSync('osls', ['package', '--stage', 'prod', ...given], { cwd: OTHER_SERVICE, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+function checksOf(folder: string, given: StackSettings): Record<string, boolean> {
+  const template = readTemplate(join(folder, TEMPLATE));
+  const managed = given.network === 'vpc' ? [ENI] : [];
+  const all = { ...checkStack(template, given), ...checkRoles(template, { tableActions: TABLE_ACTIONS, managed }) };
+  return Object.fromEntries(Object.entries(all).map(([name, holds]) => [`${name} (${folder})`, holds]));
+}
+
+function filesOf(name: string): string[] {
+  const listed = execFileSync('python3', ['-m', 'zipfile', '-l', `${FOLDER}/${name}.zip`], { encoding: 'utf8' });
+  return listed.match(/^(?!File Name)\S+/gm) ?? [];
+}
+
+/** What cfn-lint has to say of the templates, but what is explained. */
+async function lint(folders: readonly string[]): Promise<readonly string[]> {
+  const dir = mkdtempSync(join(tmpdir(), 'kelp-lint-'));
+  const children = createChildren(dir);
+  try {
+    const signal = AbortSignal.timeout(INSTALL_MS);
+    const modules = await findCfnLint({ cacheDir: CACHE_DIR, children, say: (line) => console.error(line), signal });
+    const findings = await Promise.all(folders.map((folder) => lintTemplate(join(folder, TEMPLATE), modules)));
+    return unexplained(findings.flat());
+  } finally {
+    await children.stopAll(0);
+    rmSync(dir, { recursive: true, force: true });
+  }
 }

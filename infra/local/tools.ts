@@ -23,6 +23,12 @@ const MINISTACK = {
   about: 'ministack 1.5.33 (90 MB)',
   instead: 'run only the unit tests',
 };
+const CFN_LINT = {
+  name: 'cfn-lint',
+  requirements: ['cfn-lint==1.58.0'],
+  about: 'cfn-lint 1.58 (85 MB)',
+  instead: 'run the other checks by their names',
+};
 
 /** The SeaweedFS binary: `WEED_BIN`, `weed` on PATH, else the pinned one, fetched on first use. Refuses one that is too old. */
 export async function findWeed(installing: Installing): Promise<string> {
@@ -39,6 +45,11 @@ export async function findWeed(installing: Installing): Promise<string> {
 /** A folder for PYTHONPATH that has the module `ministack`. */
 export function findMinistack(installing: Installing): Promise<string> {
   return installPython(MINISTACK, installing);
+}
+
+/** A folder for PYTHONPATH that has the module `cfnlint`. */
+export function findCfnLint(installing: Installing): Promise<string> {
+  return installPython(CFN_LINT, installing);
 }
 
 /** The table's binary, which comes with the npm packages. */

@@ -1,0 +1,97 @@
+// What somebody should look at, made for each function by its name and time-out. Without the setting `alarmTopic`, alarms are
+// only seen in the console.
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+/** Of the time-out: beyond it, requests begin to be cut off. */
+const DURATION_SHARE = 0.8;
+const LASTING = { Period: MINUTE_S, EvaluationPeriods: 5, DatapointsToAlarm: 3 };
+/** A key that is throttled is relieved by a split a minute or two later. */
+const NOT_SPLIT = { Period: MINUTE_S, EvaluationPeriods: 15, DatapointsToAlarm: 10 };
+const SILENT = { Period: MINUTE_S, EvaluationPeriods: 5, DatapointsToAlarm: 5 };
+const ONCE_AN_HOUR = { Period: HOUR_S, EvaluationPeriods: 1, DatapointsToAlarm: 1 };
+const ANY = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'GreaterThanOrEqualToThreshold', TreatMissingData: 'notBreaching' };
+const NONE = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'LessThanThreshold', TreatMissingData: 'breaching' };
+// A refusal of a function's own is no error of it, so it is counted where answers leave.
+const UNAVAILABLE = 'Requests are answered 5xx: a store is not reached, or the configuration is wrong';
+const REACHED = ['broker', 'read', 'leader'];
+
+/** @typedef {Record<string, object>} Alarms The properties of each, by its name. */
+
+/** @param {{ resolveVariable(name: string): Promise<unknown> }} deps */
+module.exports = async ({ resolveVariable }) => {
+  const functions = /** @type {Record<string, { timeout: number }>} */ (await resolveVariable('self:functions'));
+  const entry = await resolveVariable('param:entry');
+  const topic = await resolveVariable('param:alarmTopic, null');
+  const told = topic === null ? {} : { AlarmActions: [topic], OKActions: [topic] };
+  /** @type {Alarms} */
+  const all = {
+    ...Object.assign({}, ...Object.entries(functions).map(([name, { timeout }]) => ofFunction(name, timeout))),
+    ...(entry === 'http-api' ? ofHttpApi() : Object.assign({}, ...REACHED.map(ofFunctionUrl))),
+    ...ofTable(),
+    ...ofSchedule(),
+  };
+  const resources = Object.entries(all).map(([name, properties]) => [
+    `${name}Alarm`,
+    { Type: 'AWS::CloudWatch::Alarm', Properties: { ...properties, ...told } },
+  ]);
+  return /** @type {unknown} */ (Object.fromEntries(resources));
+};
+
+/** @param {string} name */
+const titled = (name) => name.charAt(0).toUpperCase() + name.slice(1);
+
+/** @type {(name: string, metric: string) => object} */
+const lambda = (name, metric) => ({
+  Namespace: 'AWS/Lambda',
+  MetricName: metric,
+  Dimensions: [{ Name: 'FunctionName', Value: { Ref: `${titled(name)}LambdaFunction` } }],
+});
+
+/** @type {(name: string, timeoutS: number) => Alarms} */
+function ofFunction(name, timeoutS) {
+  const lasting = name === 'sweep' ? ONCE_AN_HOUR : LASTING;
+  const seconds = timeoutS * DURATION_SHARE;
+  const percentile = { ExtendedStatistic: 'p99', Threshold: seconds * 1000, ComparisonOperator: 'GreaterThanThreshold' };
+  const refused = `${name} is refused instances: by its reserved concurrency, or the account's`;
+  const slow = `${name} takes ${seconds} s of its ${timeoutS}: stores are slow, or there is too much to do`;
+  return {
+    [`${titled(name)}Errors`]: { ...lambda(name, 'Errors'), ...ANY, ...lasting, AlarmDescription: `${name} fails: its log says why` },
+    [`${titled(name)}Throttles`]: { ...lambda(name, 'Throttles'), ...ANY, ...lasting, AlarmDescription: refused },
+    [`${titled(name)}Duration`]: {
+      ...lambda(name, 'Duration'),
+      ...percentile,
+      ...lasting,
+      TreatMissingData: 'notBreaching',
+      AlarmDescription: slow,
+    },
+  };
+}
+
+/** @type {() => Alarms} */
+function ofHttpApi() {
+  const metric = { Namespace: 'AWS/ApiGateway', MetricName: '5xx', Dimensions: [{ Name: 'ApiId', Value: { Ref: 'HttpApi' } }] };
+  return { HttpApiErrors: { ...metric, ...ANY, ...LASTING, AlarmDescription: UNAVAILABLE } };
+}
+
+/** @type {(name: string) => Alarms} */
+function ofFunctionUrl(name) {
+  return { [`${titled(name)}UrlErrors`]: { ...lambda(name, 'Url5xxCount'), ...ANY, ...LASTING, AlarmDescription: UNAVAILABLE } };
+}
+
+/** @type {() => Alarms} */
+function ofTable() {
+  return { TableReadThrottles: ofTableMetric('ReadThrottleEvents'), TableWriteThrottles: ofTableMetric('WriteThrottleEvents') };
+}
+
+/** @param {string} metric */
+function ofTableMetric(metric) {
+  const dimensions = [{ Name: 'TableName', Value: { Ref: 'Table' } }];
+  const refuses = 'The table goes on refusing requests: a hot key that no split relieves, or a limit of the table';
+  return { Namespace: 'AWS/DynamoDB', MetricName: metric, Dimensions: dimensions, ...ANY, ...NOT_SPLIT, AlarmDescription: refuses };
+}
+
+/** @type {() => Alarms} */
+function ofSchedule() {
+  const missing = 'Nothing has had segments split for five minutes';
+  return { RebalanceMissing: { ...lambda('rebalance', 'Invocations'), ...NONE, ...SILENT, AlarmDescription: missing } };
+}

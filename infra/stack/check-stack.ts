@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { isSame, type Properties, referenceTo, resourcesOf, type Template } from './template.ts';
+
+export type StackSettings = {
+  readonly entry: 'http-api' | 'function-urls';
+  readonly publicUrl?: string;
+  readonly alarmTopic?: string;
+  readonly network: 'public' | 'vpc';
+};
+
+const SERVED = ['broker', 'read', 'leader'];
+export const FUNCTIONS = [...SERVED, 'rebalance', 'sweep'];
+
+const STORE = ['KELP_S3_ENDPOINT', 'KELP_S3_BUCKET', 'KELP_S3_REGION', 'KELP_S3_ACCESS_KEY', 'KELP_S3_SECRET_KEY'];
+const READING = ['KELP_TABLE', ...STORE, 'KELP_ROOT_TOKEN', 'KELP_SECRET'];
+const LEADING = [...READING, 'KELP_PUBLIC_URL', 'KELP_INTERNAL_SECRET'];
+/** What each knows; a secret that it doesn't need can't be lost there. */
+const VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  broker: LEADING,
+  read: READING,
+  leader: LEADING,
+  rebalance: ['KELP_TABLE', 'KELP_INTERNAL_SECRET'],
+  sweep: ['KELP_TABLE', ...STORE],
+};
+const SECRET = /_(?:TOKEN|SECRET|KEY)$/;
+
+const Function = z.object({
+  Handler: z.string(),
+  Runtime: z.string(),
+  Timeout: z.number(),
+  ReservedConcurrentExecutions: z.number().optional(),
+  VpcConfig: z.unknown().optional(),
+  Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
+});
+type Function = z.infer<typeof Function> & { readonly name: string };
+
+/** What must hold of the stack, and whether it does. */
+export function checkStack(template: Template, settings: StackSettings): Readonly<Record<string, boolean>> {
+  const functions = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).map((properties) => {
+    const parsed = Function.parse(properties);
+    return { ...parsed, name: parsed.Handler.replace(/^dist\/functions\/(.*)\.handler$/, '$1') };
+  });
+  const named = (name: string): Function | undefined => functions.find((candidate) => candidate.name === name);
+  return {
+    ...checkTable(template),
+    'the functions are those that are checked': isSame(functions.map(({ name }) => name).toSorted(), FUNCTIONS.toSorted()),
+    'the functions run on Node 24': functions.every(({ Runtime }) => Runtime === 'nodejs24.x'),
+    'each function has the variables that it reads, and no more': functions.every(({ name, Environment }) =>
+      isSame(Object.keys(Environment.Variables).toSorted(), VARIABLES[name]?.toSorted()),
+    ),
+    'secrets are references': functions.every(({ Environment }) =>
+      Object.entries(Environment.Variables).every(
+        ([name, value]) => !SECRET.test(name) || String(value).startsWith('{{resolve:secretsmanager:/kelp/'),
+      ),
+    ),
+    'a log is kept for a while': Object.values(resourcesOf(template, 'AWS::Logs::LogGroup')).every(
+      ({ RetentionInDays }) => typeof RetentionInDays === 'number',
+    ),
+    'all are in one network': functions.every(({ VpcConfig }) => (VpcConfig !== undefined) === (settings.network === 'vpc')),
+    'requests are answered before API Gateway gives up': SERVED.every((name) => named(name)?.Timeout === 29),
+    'two leaders at most': named('leader')?.ReservedConcurrentExecutions === 2,
+    ...checkSchedules(template, named),
+    ...checkEntry(template, functions, settings),
+    ...checkAlarms(template, settings),
+  };
+}
+
+function checkTable(template: Template): Readonly<Record<string, boolean>> {
+  const { DeletionPolicy, Properties: table = {} } = template.Resources['Table'] ?? {};
+  return {
+    'the table stays when the stack goes': DeletionPolicy === 'Retain' && table['DeletionProtectionEnabled'] === true,
+    'the table can be restored to a point in time': isSame(table['PointInTimeRecoverySpecification'], { PointInTimeRecoveryEnabled: true }),
+    'the table is paid for by use, and forgets what has expired':
+      table['BillingMode'] === 'PAY_PER_REQUEST' && isSame(table['TimeToLiveSpecification'], { AttributeName: 'ttl', Enabled: true }),
+  };
+}
+
+function checkSchedules(template: Template, named: (name: string) => Function | undefined): Readonly<Record<string, boolean>> {
+  const [rebalance, sweep] = [named('rebalance'), named('sweep')];
+  const rules = resourcesOf(template, 'AWS::Events::Rule');
+  const rate = (name: string) => rules[`${name}EventsRuleSchedule1`]?.['ScheduleExpression'];
+  return {
+    'the rebalancer runs every minute, once at a time, and has ended before the next':
+      rate('Rebalance') === 'rate(1 minute)' && rebalance?.ReservedConcurrentExecutions === 1 && rebalance.Timeout === 55,
+    'the sweeper runs every hour, once at a time': rate('Sweep') === 'rate(1 hour)' && sweep?.ReservedConcurrentExecutions === 1,
+    'nothing else is scheduled, and what failed is left to the next one':
+      Object.keys(rules).length === 2 &&
+      Object.values(resourcesOf(template, 'AWS::Lambda::EventInvokeConfig')).filter((config) => config['MaximumRetryAttempts'] === 0)
+        .length === 2,
+  };
+}
+
+function checkEntry(template: Template, functions: readonly Function[], settings: StackSettings): Readonly<Record<string, boolean>> {
+  const isApi = settings.entry === 'http-api';
+  const own = { 'Fn::Sub': 'https://${HttpApi}.execute-api.${AWS::Region}.${AWS::URLSuffix}' };
+  const url = settings.publicUrl ?? (isApi ? own : '');
+  const urls = Object.entries(resourcesOf(template, 'AWS::Lambda::Url'));
+  return {
+    'there is one HTTP API, if any': Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api')).length === (isApi ? 1 : 0),
+    'each function URL is of a function that has one': isSame(
+      urls.map(([name]) => name).toSorted(),
+      (isApi ? ['ReadLambdaFunctionUrl'] : SERVED.map((name) => `${titled(name)}LambdaFunctionUrl`)).toSorted(),
+    ),
+    'answers of reads stream': urls.every(
+      ([name, { InvokeMode = 'BUFFERED' }]) => (InvokeMode === 'RESPONSE_STREAM') === name.startsWith('Read'),
+    ),
+    'brokers know where they are reached': functions
+      .filter(({ name }) => VARIABLES[name]?.includes('KELP_PUBLIC_URL'))
+      .every(({ Environment }) => isSame(Environment.Variables['KELP_PUBLIC_URL'], url)),
+  };
+}
+
+function checkAlarms(template: Template, { alarmTopic }: StackSettings): Readonly<Record<string, boolean>> {
+  const alarms = Object.values(resourcesOf(template, 'AWS::CloudWatch::Alarm'));
+  const on = (metric: string, dimension: Properties) =>
+    alarms.some(({ MetricName, Dimensions }) => MetricName === metric && isSame(Dimensions, [dimension]));
+  const metrics = ['Errors', 'Throttles', 'Duration'];
+  return {
+    'somebody hears of each function that fails, is refused or is slow': FUNCTIONS.every((name) =>
+      metrics.every((metric) => on(metric, { Name: 'FunctionName', Value: referenceTo(`${titled(name)}LambdaFunction`) })),
+    ),
+    'somebody hears of a table that refuses': ['ReadThrottleEvents', 'WriteThrottleEvents'].every((metric) =>
+      on(metric, { Name: 'TableName', Value: referenceTo('Table') }),
+    ),
+    'that somebody is the one in the settings': alarms.every(({ AlarmActions }) =>
+      isSame(AlarmActions, alarmTopic === undefined ? undefined : [alarmTopic]),
+    ),
+  };
+}
+
+const titled = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

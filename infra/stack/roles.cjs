@@ -1,0 +1,42 @@
+// A role for each function: what it does with the table, and its own log. Messages are elsewhere, by keys that come with its
+// environment. test/integration/function-roles.test.ts holds the table below against what the functions do.
+const TABLE_ACTIONS = {
+  broker: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  read: ['GetItem', 'Query'],
+  leader: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  rebalance: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  sweep: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+};
+// The log's group is the stack's own: nobody has to make it.
+const LOG_ACTIONS = ['logs:CreateLogStream', 'logs:PutLogEvents'];
+const LAMBDA = {
+  Version: '2012-10-17',
+  Statement: [{ Effect: 'Allow', Action: ['sts:AssumeRole'], Principal: { Service: ['lambda.amazonaws.com'] } }],
+};
+
+/** @param {{ resolveVariable(name: string): Promise<unknown> }} deps */
+async function roles({ resolveVariable }) {
+  const network = /** @type {string} */ (await resolveVariable('param:network'));
+  const policies = await resolveVariable(`file(infra/stack/network.yml):${network}.policies`);
+  return Object.fromEntries(Object.entries(TABLE_ACTIONS).map(([name, actions]) => roleOf(titled(name), actions, policies)));
+}
+
+/** @type {(name: string, actions: string[], policies: unknown) => [string, object]} */
+function roleOf(name, actions, policies) {
+  const table = { Effect: 'Allow', Action: actions.map((action) => `dynamodb:${action}`), Resource: { 'Fn::GetAtt': ['Table', 'Arn'] } };
+  const log = { Effect: 'Allow', Action: LOG_ACTIONS, Resource: { 'Fn::GetAtt': [`${name}LogGroup`, 'Arn'] } };
+  const role = {
+    Type: 'AWS::IAM::Role',
+    Properties: {
+      AssumeRolePolicyDocument: LAMBDA,
+      ManagedPolicyArns: policies,
+      Policies: [{ PolicyName: 'kelp', PolicyDocument: { Version: '2012-10-17', Statement: [table, log] } }],
+    },
+  };
+  return [`${name}Role`, role];
+}
+
+/** @param {string} name */
+const titled = (name) => name.charAt(0).toUpperCase() + name.slice(1);
+
+module.exports = { TABLE_ACTIONS, roles };
