@@ -41,7 +41,7 @@ export type ControlPlane = Control & {
   /**
    * This broker is about to stop: its segments move to others while it serves on, LEAVE_MS_MAX at most, then it is
    * registered no more and leads no more. Answers whether there were others to take them. Rejects with the signal's reason
-   * only, and has deregistered even then.
+   * only, and has deregistered even then. An instance of a fleet leads no more, and that is all.
    */
   leave(signal: AbortSignal): Promise<boolean>;
   /** Whoever leads, this broker or another one. */
@@ -62,7 +62,8 @@ export function createControl(deps: ControlDeps): ControlPlane {
   });
   const memberOf = (address: MemberAddress): Member => createMember({ ...deps, self: address, directory, finder, gauge });
   const member = deps.self === undefined ? undefined : memberOf(deps.self);
-  const leading = member === undefined ? { own: undefined, changing: memberOf(NOWHERE) } : { own: ownService(member) };
+  const nowhere = member === undefined ? memberOf(NOWHERE) : undefined;
+  const leading = { own: member === undefined ? undefined : ownService(member), ...(nowhere === undefined ? {} : { changing: nowhere }) };
   const leader = createAskLeader({ ...deps, ...leading, finder, withLeader: createWithLeader({ ...deps, finder }) });
   const self = deps.self?.id;
   return {
@@ -71,7 +72,7 @@ export function createControl(deps: ControlDeps): ControlPlane {
     leaderService: leader,
     operations: member === undefined ? {} : createPeerOperations({ ...member, self: member.self.id }),
     ...(member === undefined
-      ? { run: () => Promise.resolve(), leave: () => Promise.resolve(false) }
+      ? { run: () => Promise.resolve(), leave: async () => (await nowhere?.leadership.end(), false) }
       : createLife({ ...deps, ...member, directory, leader }, member)),
   };
 }
@@ -102,7 +103,7 @@ function createLife(deps: LeaveDeps, member: Member): Pick<ControlPlane, 'run' |
       deps.telemetry.log('warn', 'this broker could not deregister', { broker: member.self.id, error });
     }
     left.abort();
-    await running;
+    await Promise.all([running, member.leadership.end()]);
   }
 
   return {

@@ -5,6 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { MetadataTable } from '../../ports/metadata-table.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
+import { orAbort } from '../../state/abortable.ts';
 import type { LeaderFinder } from './find-leader.ts';
 import { giveBack, type HeldLease, keepLease, type Term } from './held-lease.ts';
 import { type AskLeader, createLeaseSight } from './lease-sight.ts';
@@ -21,10 +22,13 @@ export type Leadership = {
    */
   run(lead: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void>;
   /**
-   * For an invocation: takes the lease when it may, runs, and releases whatever happens. Error `unavailable`/`no-lease` when
-   * the signal ends first, with its reason as cause.
+   * For an invocation: takes the lease when it may, runs, and releases whatever happens. Of several calls, one after the other:
+   * they would only wait for each other's lease. Error `unavailable`/`no-lease` when the signal ends first, with its reason as
+   * cause.
    */
   leadOnce<T>(fn: (term: Term) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** Ends all calls of `leadOnce`, and has none any more; resolves once the lease is released, or was tried to be. */
+  end(): Promise<void>;
 };
 
 export type LeadershipDeps = {
@@ -47,6 +51,9 @@ export function createLeadership(given: LeadershipDeps): Leadership {
   const sight = createLeaseSight(sightDeps);
   const deps: WaitDeps = { ...sightDeps, sight, saw: sight.saw };
   let current: HeldLease | undefined;
+  /** Over with the last call of `leadOnce`. */
+  let calls: Promise<void> = Promise.resolve();
+  const ending = new AbortController();
 
   async function leadTerm<T>(held: HeldLease, fn: (term: Term) => Promise<T>, signal: AbortSignal): Promise<T> {
     current = held;
@@ -56,6 +63,15 @@ export function createLeadership(given: LeadershipDeps): Leadership {
       // Another term may have begun while this one was released.
       if (current === held) current = undefined;
     }
+  }
+
+  async function leadAfter<T>(before: Promise<void>, fn: (term: Term) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const held = await orAbort(before, signal)
+      .then(() => waitForLease(deps, signal))
+      .catch((cause: unknown) => {
+        throw new KelpError('unavailable', 'no-lease', 'another one leads', { cause, retryAfterMs: RETRY_AFTER_MS });
+      });
+    return leadTerm(held, fn, signal);
   }
 
   return {
@@ -72,11 +88,15 @@ export function createLeadership(given: LeadershipDeps): Leadership {
         }
       }
     },
-    async leadOnce(fn, signal) {
-      const held = await waitForLease(deps, signal).catch((cause: unknown) => {
-        throw new KelpError('unavailable', 'no-lease', 'another one leads', { cause, retryAfterMs: RETRY_AFTER_MS });
-      });
-      return leadTerm(held, fn, signal);
+    leadOnce(fn, signal) {
+      const call = leadAfter(calls, fn, AbortSignal.any([signal, ending.signal]));
+      // Nothing of a call is kept: an instance may make many.
+      calls = Promise.allSettled([calls, call]).then(() => undefined);
+      return call;
+    },
+    async end() {
+      ending.abort(new KelpError('unavailable', 'stopping', 'this instance ends', { retryAfterMs: RETRY_AFTER_MS }));
+      await calls;
     },
   };
 }
