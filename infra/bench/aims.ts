@@ -1,4 +1,5 @@
 import type { Aim } from './aim.ts';
+import { judgeColdStarts } from './cold-start-aims.ts';
 import { judgeFleet } from './fleet-aims.ts';
 import { judgeFlood } from './flood-aims.ts';
 import type { Row } from './row.ts';
@@ -27,7 +28,15 @@ export function judge(rows: readonly Row[]): Aim[] {
     const ratio = Math.max(...measured);
     return [{ kind: 'aim', case: name, aim: `at least ${ratioMin} of ${of}`, figure: ratio.toFixed(2), met: ratio >= ratioMin } as const];
   });
-  return [...ratios, ...judgeSingles(rows), ...judgeLatency(rows), ...judgeMemory(rows), ...judgeFleet(rows), ...judgeFlood(rows)];
+  return [
+    ...ratios,
+    ...judgeSingles(rows),
+    ...judgeLatency(rows),
+    ...judgeMemory(rows),
+    ...judgeFleet(rows),
+    ...judgeFlood(rows),
+    ...judgeColdStarts(rows),
+  ];
 }
 
 function judgeSingles(rows: readonly Row[]): Aim[] {

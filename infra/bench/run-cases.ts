@@ -1,4 +1,5 @@
 import type { Bench } from './measure.ts';
+import { measureColdStarts } from './cold-start-case.ts';
 import { measureFailover, measureLeader } from './failover-cases.ts';
 import { measureForward, measureIdle, measureRollingRestart } from './fleet-cases.ts';
 import { measureFlood } from './flood-case.ts';
@@ -36,6 +37,7 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
     k: () => onFleet(measureRollingRestart),
     l: () => onFleet(measureIdle),
     m: () => measureFlood(bench),
+    o: () => measureColdStarts(bench),
   };
   const unused = { bytes: 0, clients: 0 };
   for (const name of cases) await run[name](best ?? { put: unused, get: unused });

@@ -92,3 +92,13 @@ test('aims say what was met', () => {
   expect(text).toMatch(/^met {6}b +at least 0\.75 of raw PUT +0\.80$/m);
   expect(text).toMatch(/^NOT MET {2}a +at least 0\.45 of raw PUT +0\.40$/m);
 });
+
+test('a function’s start is held against 100 ms, and a first publish against a warm one', () => {
+  const starts = (importMs: number, firstMs: number): Row[] => [
+    rowOf('o read import', { p50Ms: importMs, p99Ms: 900 }),
+    rowOf('o broker first', { p50Ms: firstMs }),
+    rowOf('o broker warm', { p50Ms: 10 }),
+  ];
+  expect([met(starts(100, 310), 'o read import'), met(starts(100, 310), 'o broker first')]).toEqual([[true], [true]]);
+  expect([met(starts(101, 311), 'o read import'), met(starts(101, 311), 'o broker first')]).toEqual([[false], [false]]);
+});

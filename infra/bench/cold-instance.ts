@@ -1,0 +1,32 @@
+import { pathToFileURL } from 'node:url';
+
+// One instance of a function, in a process that has just begun: `node cold-instance.ts BUNDLE EVENT`. Its environment is the function's.
+// Prints one line of JSON: how long the bundle took to load, the first event, and later ones.
+type Handler = (event: unknown, context: { getRemainingTimeInMillis(): number }) => Promise<{ statusCode?: number } | undefined>;
+
+const WARM_EVENTS = 20;
+const TIME_MS = 29_000;
+
+const [bundle = '', event = ''] = process.argv.slice(2);
+// A function writes its log there; the answer is this process' own.
+console.log = console.error;
+
+const { handler, ms: importMs } = await load();
+const firstMs = await invoke();
+const warmMs: number[] = [];
+for (let n = 0; n < WARM_EVENTS; n += 1) warmMs.push(await invoke());
+process.stdout.write(`${JSON.stringify({ importMs, firstMs, warmMs })}\n`);
+
+async function load(): Promise<{ readonly handler: Handler; readonly ms: number }> {
+  const beganMs = performance.now();
+  const module = (await import(pathToFileURL(bundle).href)) as { readonly handler: Handler };
+  return { handler: module.handler, ms: performance.now() - beganMs };
+}
+
+async function invoke(): Promise<number> {
+  const beganMs = performance.now();
+  const result = await handler(JSON.parse(event), { getRemainingTimeInMillis: () => beganMs + TIME_MS - performance.now() });
+  const ms = performance.now() - beganMs;
+  if ((result?.statusCode ?? 200) >= 300) throw new RangeError(`the function answered ${JSON.stringify(result)}`);
+  return ms;
+}

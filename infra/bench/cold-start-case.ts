@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createTable } from '../../src/adapters/dynamodb/create-table.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import type { Bench } from './measure.ts';
+import { percentile } from './percentile.ts';
+import { rowOfTimes } from './row.ts';
+
+/** Each in a process of its own. */
+const ROUNDS = 10;
+const TABLE = 'kelp-functions';
+const TOPIC = '/v1/topics/cold';
+const INSTANCE = join(import.meta.dirname, 'cold-instance.ts');
+const BUILD = join(import.meta.dirname, '..', 'build.ts');
+
+type FunctionCase = { readonly name: string; readonly what: string; readonly event: object };
+type Times = { readonly importMs: number; readonly firstMs: number; readonly warmMs: readonly number[] };
+
+const SCHEDULED = { 'detail-type': 'Scheduled Event', source: 'aws.events' };
+
+/** (o) The bundles that are deployed, each in processes that have just begun: until it is loaded, its first event, and later ones. */
+export async function measureColdStarts(bench: Bench): Promise<void> {
+  const folder = join(bench.dir, 'functions');
+  await promisify(execFile)(process.execPath, [BUILD, folder], { signal: bench.signal });
+  await createTable({ ...bench.stack.table, table: TABLE }, createSystemClock(), bench.signal);
+  const request = requestOf(bench.stack.token);
+  const cases: readonly FunctionCase[] = [
+    { name: 'leader', what: 'a topic is there already', event: request('PUT', TOPIC, '{"partitionKey":"key"}') },
+    { name: 'broker', what: 'one message of 1 KiB', event: request('POST', `${TOPIC}/message?key=a`, 'x'.repeat(1_024)) },
+    { name: 'read', what: 'one message', event: request('GET', `${TOPIC}/messages?limit=1`) },
+    { name: 'rebalance', what: 'one topic is looked at', event: SCHEDULED },
+    { name: 'sweep', what: 'nothing to remove', event: SCHEDULED },
+  ];
+  for (const one of cases) await measureOne(bench, folder, one);
+}
+
+async function measureOne(bench: Bench, folder: string, { name, what, event }: FunctionCase): Promise<void> {
+  bench.say(`o: ${name}`);
+  const bundle = join(folder, `${name}.mjs`);
+  const rounds: Times[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await start(bench, bundle, event));
+  const loaded = rounds.map(({ importMs }) => importMs);
+  bench.record(rowOfTimes({ case: `o ${name} import`, label: 'the bundle is loaded' }, loaded));
+  bench.record(
+    rowOfTimes(
+      { case: `o ${name} first`, label: `first: ${what}` },
+      rounds.map(({ firstMs }) => firstMs),
+    ),
+  );
+  const warm = rounds.map(({ warmMs }) => percentile(warmMs, 0.5));
+  bench.record(rowOfTimes({ case: `o ${name} warm`, label: `later: ${what}, the median of each process` }, warm));
+}
+
+async function start({ stack, signal }: Bench, bundle: string, event: object): Promise<Times> {
+  const { store, table } = stack;
+  const env = {
+    PATH: process.env['PATH'],
+    KELP_ROOT_TOKEN: stack.token,
+    KELP_SECRET: stack.token,
+    KELP_S3_ENDPOINT: store.endpoint,
+    KELP_S3_BUCKET: store.bucket,
+    KELP_S3_REGION: store.region,
+    KELP_S3_ACCESS_KEY: store.accessKey,
+    KELP_S3_SECRET_KEY: store.secretKey,
+    KELP_TABLE: TABLE,
+    KELP_TABLE_ENDPOINT: table.endpoint,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [INSTANCE, bundle, JSON.stringify(event)], { env, signal });
+  return JSON.parse(stdout) as Times;
+}
+
+/** An event of API Gateway, as far as a function looks at it. */
+const requestOf = (token: string) => (method: string, target: string, body?: string) => {
+  const [rawPath = '', rawQueryString = ''] = target.split('?');
+  const type = method === 'PUT' ? 'application/json' : 'text/plain';
+  return {
+    version: '2.0',
+    rawPath,
+    rawQueryString,
+    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
+    requestContext: { domainName: 'kelp.bench', http: { method, path: rawPath } },
+    isBase64Encoded: false,
+    ...(body === undefined ? {} : { body }),
+  };
+};
