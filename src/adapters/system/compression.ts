@@ -123,4 +123,5 @@ const tooLarge = (bytesMax: number): KelpError =>
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');
 const isOverflow = (error: unknown): boolean => codeOf(error) === 'ERR_BUFFER_TOO_LARGE';
-const isDamage = (error: unknown): boolean => /^(Z_|ZSTD_)/.test(codeOf(error));
+/** The last one is workerd's. */
+const isDamage = (error: unknown): boolean => /^(?:Z_|ZSTD_|ERR_ZSTD_DECOMPRESSION_FAILED$)/.test(codeOf(error));

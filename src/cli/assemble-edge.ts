@@ -1,0 +1,40 @@
+import { createFetchPeers } from '../adapters/fetch/fetch-peers.ts';
+import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import { createPublishing } from '../broker/create-publishing.ts';
+import { createConsumer } from '../consume/create-consumer.ts';
+import { createAskingControl } from '../control/create-asking-control.ts';
+import { createApp } from '../http/app.ts';
+import { leadingHandlers } from '../http/leading-handlers.ts';
+import { publishingHandlers } from '../http/publishing-handlers.ts';
+import { readingHandlers } from '../http/reading-handlers.ts';
+import { IDLE } from '../model/broker.ts';
+import * as limits from '../model/limits.ts';
+import { createHeads } from '../state/heads.ts';
+import type { FunctionParts } from './assemble-function.ts';
+import { assembleInstance } from './assemble-instance.ts';
+import type { Configuration } from './configuration.ts';
+import type { EdgeInstance } from './edge-handler.ts';
+
+/**
+ * What answers one request at the edge: it takes and hands out messages, never leads, and is registered nowhere. What only a
+ * leader can do is asked of one. A stream of events ends with its first page, since each look costs one of the request's calls.
+ */
+export function assembleEdge(configuration: Configuration, { write, ...parts }: FunctionParts): EdgeInstance {
+  const instance = assembleInstance(configuration, {
+    ...parts,
+    telemetry: createLogTelemetry({ clock: parts.clock, write }),
+    peersOf: createFetchPeers,
+    limits: {
+      requestBytesMax: configuration.requestBytesMax,
+      readBytesMax: limits.FUNCTION_READ_BYTES_MAX,
+      waitMsMax: limits.FUNCTION_WAIT_MS_MAX,
+    },
+    runtime: { streams: false, remainingMs: () => undefined },
+    backgroundMsMax: limits.FUNCTION_BACKGROUND_MS_MAX,
+  });
+  const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
+  const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
+  const deps = { ...instance.app, ...publishing, consumer: createConsumer(ports) };
+  const app = createApp(deps, { ...publishingHandlers(deps), ...readingHandlers(deps), ...leadingHandlers(deps) });
+  return { fetch: async (request) => app.fetch(request), settled: ports.background.settled };
+}

@@ -1,0 +1,53 @@
+import { problemOf, problemResponse } from '../http/problem.ts';
+import { KelpError } from '../model/errors.ts';
+import { FUNCTION_BACKGROUND_MS_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Configuration } from './configuration.ts';
+import type { Variables } from './environment.ts';
+import { explainError } from './explain-error.ts';
+import { readFunctionConfiguration } from './function-configuration.ts';
+
+/** What a module of workerd exports. */
+export type EdgeHandler = { fetch(request: Request, environment: Variables, context: EdgeContext): Promise<Response> };
+
+export type EdgeContext = {
+  /** Keeps what the request has begun alive behind its answer. */
+  waitUntil(work: Promise<unknown>): void;
+};
+
+/** One request's. */
+export type EdgeInstance = {
+  fetch(request: Request): Promise<Response>;
+  /** Resolves when no work that the request has left behind is under way; rejects with the signal's reason. */
+  settled(signal: AbortSignal): Promise<void>;
+};
+
+export type EdgeParts = {
+  readonly clock: Clock;
+  /** Takes one log line. */
+  readonly write: (line: string) => void;
+  readonly assemble: (configuration: Configuration) => EdgeInstance;
+};
+
+/**
+ * An instance for each request: in workerd none may wait for what another one has begun, so there is nothing to share, be it
+ * groups of commits, connections or probes. The environment is read with the first one.
+ */
+export function createEdgeHandler({ clock, write, assemble }: EdgeParts): EdgeHandler {
+  let configuration: Configuration | undefined;
+  return {
+    async fetch(request, environment, context) {
+      try {
+        configuration ??= readFunctionConfiguration(environment);
+      } catch (error) {
+        write(explainError(error));
+        return problemResponse(problemOf(new KelpError('unavailable', 'unavailable', 'the environment is not right: the log says why')));
+      }
+      const instance = assemble(configuration);
+      const response = await instance.fetch(request);
+      // Each piece of that work has a bound of its own, which ends before this one.
+      context.waitUntil(instance.settled(clock.deadline(FUNCTION_BACKGROUND_MS_MAX + RUNTIME_MARGIN_MS)));
+      return response;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createEdgeHandler, type EdgeInstance } from '../../src/cli/edge-handler.ts';
+
+const ENVIRONMENT = {
+  KELP_ROOT_TOKEN: 'root-token-of-the-test',
+  KELP_SECRET: 'a-secret-of-the-test',
+  KELP_S3_ENDPOINT: 'https://s3.example.com',
+  KELP_S3_ACCESS_KEY: 'access',
+  KELP_S3_SECRET_KEY: 'secret',
+};
+const request = (): Request => new Request('https://kelp.example.com/livez');
+
+function edge(settled: EdgeInstance['settled'] = () => Promise.resolve()) {
+  const assembled: string[] = [];
+  const lines: string[] = [];
+  const handler = createEdgeHandler({
+    clock: createSystemClock(),
+    write: (line) => void lines.push(line),
+    assemble: ({ rootToken }) => {
+      const n = assembled.push(rootToken);
+      return { fetch: () => Promise.resolve(new Response(String(n))), settled };
+    },
+  });
+  return { handler, assembled, lines };
+}
+
+describe('a worker at the edge', () => {
+  test('each request has an instance of its own, and its answer does not wait for what it leaves behind', async () => {
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    const { handler } = edge(() => done);
+    const kept: Promise<unknown>[] = [];
+    const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work) };
+    const answers = await Promise.all([request(), request()].map((asked) => handler.fetch(asked, ENVIRONMENT, context)));
+    expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual(['1', '2']);
+    expect(kept).toHaveLength(2);
+    let ended = false;
+    const all = Promise.all(kept).then(() => (ended = true));
+    await Promise.resolve();
+    expect(ended).toBe(false);
+    resolve();
+    expect(await all).toBe(true);
+  });
+
+  test('the environment is read once it is right, and what is wrong with it is told in the log alone', async () => {
+    const { handler, assembled, lines } = edge();
+    const context = { waitUntil: () => undefined };
+    const wrong = await handler.fetch(request(), { ...ENVIRONMENT, KELP_S3_ENDPOINT: 'ftp://store.example.com' }, context);
+    expect([wrong.status, await wrong.json()]).toMatchObject([503, { code: 'unavailable', retryable: true }]);
+    expect(lines).toEqual(['kelp: KELP_S3_ENDPOINT must be a URL such as http://127.0.0.1:8333, but is "ftp://store.example.com"']);
+    expect((await handler.fetch(request(), ENVIRONMENT, context)).status).toBe(200);
+    expect((await handler.fetch(request(), {}, context)).status).toBe(200);
+    expect([assembled, lines.length]).toEqual([['root-token-of-the-test', 'root-token-of-the-test'], 1]);
+  });
+});

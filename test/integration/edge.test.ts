@@ -1,0 +1,171 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { closedEndpoint } from '../conformance/stub-server.ts';
+import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
+import { buildFunctions, type BuiltFunctions, functionVariables } from './built-functions.ts';
+import { type EdgeWorker, readWrangler, startEdge } from './edge-worker.ts';
+import { goThrough } from './http-scenario.ts';
+import { runServe } from './run-serve.ts';
+
+// The bundle that is deployed, in the runtime that it is deployed to, on real stores.
+
+const TEST_MS = 60_000;
+const TEXT = { 'content-type': 'text/plain' };
+let built: BuiltFunctions;
+beforeAll(async () => {
+  built = await buildFunctions();
+}, TEST_MS);
+afterAll(() => built.remove());
+
+const variablesOf = (table: TableAddress): Record<string, string> => functionVariables(sharedStack().store, table);
+
+async function start(table: TableAddress, own: Readonly<Record<string, string>> = {}): Promise<EdgeWorker> {
+  const worker = await startEdge(built.file('edge'), { ...variablesOf(table), ...own });
+  onTestFinished(() => worker.stop());
+  return worker;
+}
+
+const freshDynoxide = (): Promise<TableAddress> => freshTable('dynoxide', AbortSignal.timeout(TEST_MS));
+
+describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) => {
+  test(
+    'the main ways, once through',
+    async () => {
+      const { send } = await start(await freshTable(kind, AbortSignal.timeout(TEST_MS)));
+      expect(await goThrough(send, `edge-${kind}`)).toBe(9);
+    },
+    TEST_MS,
+  );
+});
+
+describe('at the edge', () => {
+  let table: TableAddress;
+  let edge: EdgeWorker;
+  beforeAll(async () => {
+    table = await freshDynoxide();
+    edge = await startEdge(built.file('edge'), variablesOf(table));
+  }, TEST_MS);
+  afterAll(() => edge.stop());
+
+  async function topic(name: string): Promise<string> {
+    const path = `/v1/topics/${name}`;
+    await edge.send('PUT', path, { body: { partitionKey: 'key' } });
+    return path;
+  }
+  const publish = (path: string, body: string) => edge.send('POST', `${path}/message?key=a`, { body, headers: TEXT });
+
+  test('J-20 a poll that waits ends with what another request has published', async () => {
+    const path = await topic('polled');
+    const polls = [edge.send('GET', `${path}/messages?waitMs=5000`), edge.send('GET', `${path}/segments/s0000000/messages?waitMs=5000`)];
+    await publish(path, 'x');
+    for (const poll of polls) expect((await poll).json.messages).toMatchObject([{ text: 'x' }]);
+  });
+
+  test('a poll in which nothing comes is empty, at the latest after five seconds', async () => {
+    const path = await topic('quiet');
+    const beganMs = performance.now();
+    expect((await edge.send('GET', `${path}/messages?waitMs=25000`)).json.messages).toEqual([]);
+    expect(performance.now() - beganMs).toBeLessThan(15_000);
+    expect((await edge.send('GET', '/v1')).json.limits.waitMs).toBe(5_000);
+  });
+
+  test('requests at once in one worker share nothing, and each gets its answer', async () => {
+    const path = await topic('many');
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => publish(path, String(n))));
+    expect(answers.map(({ json }) => json.offset as number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n));
+    // More than a head holds: what was moved behind the answers is read like the rest.
+    const { messages } = (await edge.send('GET', `${path}/messages`)).json;
+    expect(messages.map(({ text }: { text: string }) => Number(text)).toSorted((a: number, b: number) => a - b)).toHaveLength(40);
+    expect(edge.log.filter((line) => /different request|never complete|hung/i.test(line))).toEqual([]);
+  });
+
+  test('a stream of events ends with its first page, and goes on from its last id', async () => {
+    const path = await topic('events');
+    await publish(path, 'one');
+    const accept = { accept: 'text/event-stream' };
+    const first = await edge.send('GET', `${path}/messages`, { headers: accept });
+    expect(first.text.match(/^data: /gm)).toHaveLength(1);
+    const id = /^id: (.+)$/m.exec(first.text)?.[1] ?? '';
+    await publish(path, 'two');
+    const second = await edge.send('GET', `${path}/messages`, { headers: { ...accept, 'last-event-id': id } });
+    expect(second.text).toContain('two');
+    expect(second.text).not.toContain('one');
+  });
+
+  test.for([
+    ['zstd', zstdCompressSync],
+    ['gzip', gzipSync],
+  ] as const)('%s by the runtime’s own library: damage, what stands behind, and what is too much are refused', async ([encoding, pack]) => {
+    const path = await topic(`packed-${encoding}`);
+    const post = (body: Uint8Array) =>
+      edge.send('POST', `${path}/message?key=a`, { body, headers: { ...TEXT, 'content-encoding': encoding } });
+    const packed = pack('text'.repeat(100));
+    expect((await post(packed)).status).toBe(200);
+    for (const bad of [packed.subarray(0, -4), Buffer.concat([packed, Buffer.from('behind')]), Buffer.from('no such thing')]) {
+      expect((await post(bad)).json.code).toBe('invalid-compression');
+    }
+    expect((await post(pack(Buffer.alloc(5_000_000)))).json.code).toBe('too-large');
+  });
+
+  test('a request of more than 4 MiB is refused', async () => {
+    const path = await topic('large');
+    expect((await publish(path, 'x'.repeat(900_000))).status).toBe(200);
+    expect((await publish(path, 'x'.repeat(4_194_305))).json.code).toBe('too-large');
+  });
+
+  test('it registers nowhere and leads nobody: what only a leader can do is refused, with the reason', async () => {
+    const path = await topic('led');
+    const refused = await edge.send('POST', `${path}/segments/s0000000/split`, { body: { at: 32_768 } });
+    expect([refused.status, refused.json]).toMatchObject([
+      503,
+      { code: 'unavailable', detail: 'this broker has no way to ask the leader' },
+    ]);
+    expect((await edge.send('GET', '/v1/brokers')).json.brokers).toEqual([]);
+    expect((await edge.send('GET', '/v1/leader')).status).toBe(503);
+  });
+
+  test('a broker that leads is asked, by the secret that both have', async () => {
+    const KELP_INTERNAL_SECRET = 'secret-of-the-brokers';
+    const led = await freshDynoxide();
+    const broker = await runServe({ store: sharedStack().store, table: led, environment: { KELP_INTERNAL_SECRET } });
+    onTestFinished(async () => {
+      broker.signal('SIGTERM');
+      await broker.exited;
+    });
+    const { send } = await start(led, { KELP_INTERNAL_SECRET });
+    await send('PUT', '/v1/topics/t', { body: { partitionKey: 'key' } });
+    await send('POST', '/v1/topics/t/message?key=a', { body: 'x', headers: TEXT });
+    const split = await send('POST', '/v1/topics/t/segments/s0000000/split', { body: { at: 32_768 } });
+    expect([split.status, split.json.successors.length]).toEqual([200, 2]);
+    await send('POST', '/v1/topics/t/message?key=a', { body: 'y', headers: TEXT });
+    const first = (await send('GET', '/v1/topics/t/messages')).json;
+    const second = (await send('GET', `/v1/topics/t/messages?cursor=${first.cursor}`)).json;
+    expect([...first.messages, ...second.messages]).toMatchObject([{ text: 'x' }, { text: 'y' }]);
+  });
+
+  test('stores that do not answer: a problem within the caller’s time', async () => {
+    await topic('t');
+    const { send } = await start(table, { KELP_S3_ENDPOINT: await closedEndpoint() });
+    const headers = { ...TEXT, 'kelp-timeout-ms': '1500' };
+    const { json } = await send('POST', '/v1/topics/t/message?key=a', { body: 'x', headers });
+    expect(json).toMatchObject({ retryable: true });
+    expect((await edge.send('GET', '/v1/topics/t/messages')).json.messages).toEqual([]);
+  });
+
+  test('an environment that is not right: one line for each variable, and 503 for each request', async () => {
+    const { send, log } = await start(table, { KELP_ROOT_TOKEN: 'short', KELP_TABLE: '' });
+    for (const path of ['/livez', '/v1/topics']) {
+      const { status, text } = await send('GET', path);
+      expect([status, text.includes('short')]).toEqual([503, false]);
+    }
+    await expect.poll(() => log.length).toBe(2);
+    expect(log[0]).toBe('kelp: KELP_ROOT_TOKEN must be a token of at least 16 characters [A-Za-z0-9._~+/=-]');
+  });
+
+  test('its configuration names what it needs, and deploys the bundle that is built', () => {
+    const { main, vars, secrets } = readWrangler();
+    expect(main).toBe('../../dist/functions/edge.mjs');
+    const needed = Object.keys(variablesOf(table)).filter((name) => name !== 'KELP_TABLE_ENDPOINT');
+    expect([...Object.keys(vars), ...secrets.required]).toEqual(expect.arrayContaining(needed));
+  });
+});
