@@ -3,6 +3,7 @@ import { createLeanStore } from '../src/adapters/s3/lean-store.ts';
 import { createSystemClock } from '../src/adapters/system/clock.ts';
 import { assembleLeaderFunction } from '../src/cli/assemble-leader-function.ts';
 import { readFunctionConfiguration } from '../src/cli/function-configuration.ts';
+import { onTerminate } from '../src/cli/on-terminate.ts';
 
 // Changes topics, and decides what only a leader may. Everything that it needs to know comes by environment, its credentials too.
 const configuration = readFunctionConfiguration(process.env);
@@ -13,4 +14,5 @@ export const handler = assembleLeaderFunction(configuration, {
   store: createLeanStore({ ...configuration.store, clock }),
   clock,
   write: (line) => console.log(line),
+  onTerminate,
 });

@@ -4,14 +4,14 @@ import { createApp } from '../http/app.ts';
 import type { FunctionHandler } from '../http/function-handler.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
 import { IDLE } from '../model/broker.ts';
-import { FUNCTION_BACKGROUND_MS_MAX } from '../model/limits.ts';
+import { FUNCTION_BACKGROUND_MS_MAX, LEAVE_MS_MAX } from '../model/limits.ts';
 import { createHeads } from '../state/heads.ts';
-import { assembleFunctionInstance, functionHandler, type FunctionParts } from './assemble-function.ts';
+import { assembleFunctionInstance, functionHandler, type LeadingParts } from './assemble-function.ts';
 import { internalOf } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
 
 /** The function that takes messages, and what brokers ask of each other; it registers the fleet where that has an address. */
-export function assembleBrokerFunction(configuration: Configuration, parts: FunctionParts): FunctionHandler {
+export function assembleBrokerFunction(configuration: Configuration, { onTerminate, ...parts }: LeadingParts): FunctionHandler {
   const instance = assembleFunctionInstance(configuration, parts);
   const { ports } = instance;
   const services = createPublishing({
@@ -22,5 +22,6 @@ export function assembleBrokerFunction(configuration: Configuration, parts: Func
   });
   const deps = { ...instance.app, ...services, ...internalOf(configuration, instance, services.operations) };
   ports.background.run('register', FUNCTION_BACKGROUND_MS_MAX, services.control.run);
+  onTerminate(() => services.control.leave(ports.clock.deadline(LEAVE_MS_MAX)));
   return functionHandler(createApp(deps, publishingHandlers(deps)), instance);
 }

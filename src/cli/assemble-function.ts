@@ -2,13 +2,20 @@ import type { Hono } from 'hono';
 import { createHttpPeers } from '../adapters/peers/http-peers.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
 import type { MemberAddress } from '../control/member.ts';
-import { createFunctionHandler, type FunctionHandler, functionRuntime } from '../http/function-handler.ts';
+import {
+  createFunctionHandler,
+  createInvocations,
+  type FunctionHandler,
+  functionRuntime,
+  type Invocations,
+} from '../http/function-handler.ts';
 import * as limits from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import { assembleInstance, type Instance } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
+import type { OnTerminate } from './on-terminate.ts';
 
 export type FunctionParts = {
   readonly table: MetadataTable;
@@ -17,6 +24,9 @@ export type FunctionParts = {
   /** Takes one log line. */
   readonly write: (line: string) => void;
 };
+
+/** Of one that leads for the time of a call. */
+export type LeadingParts = FunctionParts & { readonly onTerminate: OnTerminate };
 
 /** An instance within the bounds of the functions' platform. */
 export function assembleFunctionInstance(configuration: Configuration, { write, ...parts }: FunctionParts): Instance {
@@ -35,8 +45,10 @@ export function assembleFunctionInstance(configuration: Configuration, { write, 
   });
 }
 
-export const functionHandler = (app: Hono, { ports: { clock, background } }: Instance): FunctionHandler =>
-  createFunctionHandler(app, { clock, settled: background.settled });
+export const functionHandler = (app: Hono, instance: Instance): FunctionHandler => createFunctionHandler(app, invocationsOf(instance));
+
+export const invocationsOf = ({ ports: { clock, background } }: Instance): Invocations =>
+  createInvocations({ clock, settled: background.settled });
 
 function selfOf({ broker: { id, zone, publicUrl } }: Configuration): { readonly self?: MemberAddress } {
   return publicUrl === undefined ? {} : { self: { id, url: publicUrl, kind: 'fleet', zone } };

@@ -4,7 +4,7 @@ import type { FunctionHandler } from '../http/function-handler.ts';
 import { readingHandlers } from '../http/reading-handlers.ts';
 import { createStreamingHandler, type StreamingPlatform } from '../http/streaming-handler.ts';
 import { READ_BYTES_MAX } from '../model/limits.ts';
-import { assembleFunctionInstance, functionHandler, type FunctionParts } from './assemble-function.ts';
+import { assembleFunctionInstance, functionHandler, type FunctionParts, invocationsOf } from './assemble-function.ts';
 import type { Configuration } from './configuration.ts';
 
 /** The function that reads messages. `platform`: absent where nothing streams. */
@@ -20,6 +20,5 @@ export function assembleReadFunction(
   // A wait stays as short as it is: it is paid for.
   const streaming = { ...deps, runtime: { ...runtime, streams: true }, limits: { ...limits, readBytesMax: READ_BYTES_MAX } };
   const streamed = createApp(streaming, readingHandlers(streaming));
-  const { clock, background } = instance.ports;
-  return createStreamingHandler({ whole, streamed }, platform, { clock, settled: background.settled });
+  return createStreamingHandler({ whole, streamed }, platform, invocationsOf(instance));
 }

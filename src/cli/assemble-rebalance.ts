@@ -4,10 +4,12 @@ import { createControl } from '../control/create-control.ts';
 import type { MemberAddress } from '../control/member.ts';
 import { IDLE } from '../model/broker.ts';
 import type { BrokerId } from '../model/ids.ts';
+import { LEAVE_MS_MAX } from '../model/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { createHeads } from '../state/heads.ts';
 import { assembleMember, type PeerSecrets } from './assemble-member.ts';
+import type { OnTerminate } from './on-terminate.ts';
 import { rebalanceWork } from './rebalance-work.ts';
 import { createScheduleHandler, type ScheduleHandler } from './schedule-handler.ts';
 
@@ -16,13 +18,14 @@ export type RebalanceParts = {
   readonly clock: Clock;
   /** Takes one log line. */
   readonly write: (line: string) => void;
+  readonly onTerminate: OnTerminate;
 };
 
 /** It serves nothing and nobody can ask it anything: it registers nowhere, and leads only for the time of a call. */
 const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet', zone: '' };
 
 /** The control plane without a broker, for a schedule: has all topics looked at by whoever leads, or else by itself. */
-export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }: RebalanceParts): ScheduleHandler {
+export function assembleRebalance(secrets: PeerSecrets, { table, clock, write, onTerminate }: RebalanceParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
   const member = assembleMember(secrets, { table, clock, telemetry, peersOf: createHttpPeers });
   const control = createControl({
@@ -32,6 +35,7 @@ export function assembleRebalance(secrets: PeerSecrets, { table, clock, write }:
     pressure: { sample: () => [] },
     self: SELF,
   });
+  onTerminate(() => control.leave(clock.deadline(LEAVE_MS_MAX)));
   return createScheduleHandler({
     clock,
     telemetry,

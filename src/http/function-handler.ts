@@ -11,7 +11,13 @@ import { PROBLEM_HEADERS, problemOf, problemText } from './problem.ts';
 
 export type FunctionHandler = (event: APIGatewayProxyEventV2, context: LambdaContext) => Promise<APIGatewayProxyStructuredResultV2>;
 
-export type FunctionOptions = {
+/** The invocations of one instance. Most platforms have one at a time; some have several. */
+export type Invocations = {
+  /** When it resolves, nothing runs on, unless for other invocations: a frozen task is a lost one. */
+  run<T>(context: LambdaContext, answer: () => Promise<T>): Promise<T>;
+};
+
+export type InvocationsDeps = {
   readonly clock: Clock;
   /** Resolves when no work that a request has left behind is under way; rejects with the signal's reason. */
   settled(signal: AbortSignal): Promise<void>;
@@ -25,19 +31,38 @@ export const functionRuntime: Runtime = {
 
 const TEXT = /^(?:text\/|application\/(?:problem\+)?json|application\/x-ndjson)/;
 
-/** The app behind API Gateway (payload 2.0) or a function URL. When it returns, nothing runs on: a frozen task is a lost one. */
-export function createFunctionHandler(app: Hono, options: FunctionOptions): FunctionHandler {
+/** The app behind API Gateway (payload 2.0) or a function URL. */
+export function createFunctionHandler(app: Hono, invocations: Invocations): FunctionHandler {
   const respond = handle(app, { isContentTypeBinary: (type) => !TEXT.test(type) }) as FunctionHandler;
-  return async (event, context) => {
-    const result = await respond(checkedEvent(event), context);
-    await settle(options, context);
-    return fitting(result);
+  return async (event, context) => fitting(await invocations.run(context, () => respond(checkedEvent(event), context)));
+}
+
+export function createInvocations(deps: InvocationsDeps): Invocations {
+  let underWay = 0;
+  let waiting: AbortController | undefined;
+  return {
+    async run(context, answer) {
+      // Whoever waits below need not any more: while another one is under way, nothing is frozen.
+      waiting?.abort();
+      underWay += 1;
+      try {
+        return await answer();
+      } finally {
+        underWay -= 1;
+        // The last one waits for the work behind all. Among many that come and go, each would wait for ever.
+        if (underWay === 0) {
+          const own = new AbortController();
+          waiting = own;
+          await settle(deps, context, own);
+          if (waiting === own) waiting = undefined;
+        }
+      }
+    },
   };
 }
 
-/** Waits for what a request has left behind, for as long as the platform leaves time. */
-export async function settle({ clock, settled }: FunctionOptions, context: LambdaContext): Promise<void> {
-  const freezing = new AbortController();
+/** Waits for what requests have left behind, for as long as the platform leaves time. */
+async function settle({ clock, settled }: InvocationsDeps, context: LambdaContext, freezing: AbortController): Promise<void> {
   const done = new AbortController();
   clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - RUNTIME_MARGIN_MS), done.signal).then(
     () => freezing.abort(timedOut()),

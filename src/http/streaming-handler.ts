@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { handle } from 'hono/aws-lambda';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createFunctionHandler, type FunctionHandler, type FunctionOptions, settle } from './function-handler.ts';
+import { createFunctionHandler, type FunctionHandler, type Invocations } from './function-handler.ts';
 
 export type StreamingApps = {
   /** Answers whole: for API Gateway. */
@@ -22,14 +22,13 @@ export type StreamingPlatform = typeof awslambda;
  * Both apps by one handler. What comes by the function's own URL, which has to be of mode RESPONSE_STREAM, is answered piece by
  * piece; anybody else takes the handler's result as a whole, which here is what is written.
  */
-export function createStreamingHandler(apps: StreamingApps, platform: StreamingPlatform, options: FunctionOptions): StreamingHandler {
-  const whole = createFunctionHandler(apps.whole, options);
+export function createStreamingHandler(apps: StreamingApps, platform: StreamingPlatform, invocations: Invocations): StreamingHandler {
+  const whole = createFunctionHandler(apps.whole, invocations);
   const handler = async (event: APIGatewayProxyEventV2, stream: Writable | LambdaContext, context: LambdaContext): Promise<unknown> => {
     // Platforms on one's own machine have the names without the streams, and call as always.
     if (!isStream(stream)) return whole(event, stream);
     if (isOfUrl(event)) {
-      await send(platform, await answerOf(apps.streamed, event, context), stream);
-      return settle(options, context);
+      return invocations.run(context, async () => send(platform, await answerOf(apps.streamed, event, context), stream));
     }
     return pipeline([JSON.stringify(await whole(event, context))], stream);
   };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
-import { createFunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
+import { createFunctionHandler, createInvocations, functionRuntime } from '../../src/http/function-handler.ts';
 import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/limits.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import { KelpError } from '../../src/model/errors.ts';
@@ -32,7 +32,7 @@ test('J-48 frozen for six hours between two publishes: what it remembers, and it
       limits: { requestBytesMax: FUNCTION_REQUEST_BYTES_MAX, readBytesMax: FUNCTION_READ_BYTES_MAX, waitMsMax: FUNCTION_WAIT_MS_MAX },
     }),
   });
-  const handler = createFunctionHandler(frozen.app, { clock, settled: frozen.background.settled });
+  const handler = createFunctionHandler(frozen.app, createInvocations({ clock, settled: frozen.background.settled }));
   const publish = (body: string) => handler(eventOf('POST', `${PATH}/message?key=a`, { headers, body }), contextOf());
   await frozen.send('PUT', PATH, { body: { partitionKey: 'key' } });
   expect((await clock.run(publish('before'))).statusCode).toBe(200);

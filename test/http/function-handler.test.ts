@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import { createFunctionHandler, type FunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
+import { createFunctionHandler, createInvocations, type FunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
 import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { KelpError } from '../../src/model/errors.ts';
@@ -30,7 +30,7 @@ async function start(options: TestAppOptions = {}, inTime: Clock = clock): Promi
       ...options.change?.(deps),
     }),
   });
-  handler = createFunctionHandler(app.app, { clock: inTime, settled: app.background.settled });
+  handler = createFunctionHandler(app.app, createInvocations({ clock: inTime, settled: app.background.settled }));
   t = { ...app, send: (method, path, sending) => sendEvent(handler, method, path, sending) };
   log = await openLog(t);
 }

@@ -3,7 +3,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeEach, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createApp } from '../../src/http/app.ts';
-import { functionRuntime } from '../../src/http/function-handler.ts';
+import { createInvocations, functionRuntime } from '../../src/http/function-handler.ts';
 import { readingHandlers } from '../../src/http/reading-handlers.ts';
 import { createStreamingHandler, type StreamingHandler } from '../../src/http/streaming-handler.ts';
 import { FUNCTION_ANSWER_BYTES_MAX, FUNCTION_READ_BYTES_MAX, FUNCTION_WAIT_MS_MAX, READ_BYTES_MAX } from '../../src/model/limits.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
   handler = createStreamingHandler(
     { whole: createApp(whole, readingHandlers(whole)), streamed: createApp(streamed, readingHandlers(streamed)) },
     streamingPlatform,
-    { clock: createSystemClock(), settled: t.background.settled },
+    createInvocations({ clock: createSystemClock(), settled: t.background.settled }),
   );
   log = await openLog(t);
 });

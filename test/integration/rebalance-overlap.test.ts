@@ -62,7 +62,10 @@ type Instance = {
 /** An instance of the function, which knows nothing of what others did. */
 function instance({ table, clock }: World, own: MetadataTable = table): Instance {
   const lines: Told[] = [];
-  const handler = assembleRebalance({}, { table: own, clock, write: (line) => lines.push(JSON.parse(line) as Told) });
+  const handler = assembleRebalance(
+    {},
+    { table: own, clock, write: (line) => lines.push(JSON.parse(line) as Told), onTerminate: () => undefined },
+  );
   return {
     event: () => handler({}, contextOf(55_000)),
     splits: () => lines.reduce((sum, { splits = 0 }) => sum + splits, 0),
