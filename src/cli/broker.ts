@@ -1,7 +1,7 @@
-import { createLeanTable } from '../adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../adapters/s3/lean-store.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
 import { READ_BYTES_MAX, WAIT_MS_MAX } from '../model/limits.ts';
+import type { MetadataTable } from '../ports/metadata-table.ts';
 import { assembleBroker } from './assemble-broker.ts';
 import type { Configuration } from './configuration.ts';
 import type { Fetch } from './http-server.ts';
@@ -21,6 +21,7 @@ export type Broker = {
 };
 
 export type BrokerOptions = {
+  readonly table: MetadataTable;
   /** Where clients and other brokers reach it. */
   readonly url: string;
   /** Takes log lines. */
@@ -28,11 +29,11 @@ export type BrokerOptions = {
 };
 
 /** The whole broker of a process. It takes part in the control plane from now on. */
-export function createBroker(configuration: Configuration, { url, write }: BrokerOptions): Broker {
+export function createBroker(configuration: Configuration, { table, url, write }: BrokerOptions): Broker {
   const clock = createSystemClock();
   const { id, zone } = configuration.broker;
   const { app, publisher, control, background, leaving, stopping } = assembleBroker(configuration, {
-    table: createLeanTable({ ...configuration.table, clock }),
+    table,
     store: createLeanStore({ ...configuration.store, clock }),
     clock,
     write,

@@ -1,8 +1,10 @@
+import { createSystemClock } from '../adapters/system/clock.ts';
 import { createBroker } from './broker.ts';
 import { readConfiguration } from './configuration.ts';
 import { explainError } from './explain-error.ts';
 import { createHttpServer } from './http-server.ts';
 import { createLogOutput } from './log-output.ts';
+import { openTable } from './open-table.ts';
 import { isEverywhere, reachableUrl } from './reachable-url.ts';
 import { stopServing } from './stop-serving.ts';
 
@@ -23,10 +25,11 @@ try {
 async function serve(): Promise<void> {
   const configuration = readConfiguration(process.env);
   const { host } = configuration;
+  const table = await openTable(configuration.table, createSystemClock());
   // Nothing comes in before the address is known, which is the broker's own.
   const server = createHttpServer((request, env) => broker.fetch(request, env));
   const port = await server.listen(host, configuration.port);
-  const broker = createBroker(configuration, { url: configuration.broker.publicUrl ?? reachableUrl(host, port), write });
+  const broker = createBroker(configuration, { table, url: configuration.broker.publicUrl ?? reachableUrl(host, port), write });
   say(`kelp: serving on http://${host}:${port}`);
   if (configuration.broker.publicUrl === undefined && isEverywhere(host)) {
     write(`kelp: KELP_PUBLIC_URL is not set: brokers and clients elsewhere are told to come to ${reachableUrl(host, port)}`);

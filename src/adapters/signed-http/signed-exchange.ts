@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { KelpError } from '../../model/errors.ts';
 import type { Bytes } from '../../model/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Answer, Connect } from './exchange.ts';
@@ -46,7 +46,7 @@ const SKEW_MS_MIN = 60_000;
  */
 export function createSignedExchange(settings: SignedExchangeSettings): SignedExchange {
   const { service, region, endpoint, accessKey, secretKey, sessionToken, clock, connect, codeOf } = settings;
-  assert(accessKey !== undefined && secretKey !== undefined, "the lean client needs keys; the SDK finds the runtime's own");
+  if (accessKey === undefined || secretKey === undefined) throw withoutKeys(service);
   const url = new URL(endpoint ?? `https://${service}.${region}.amazonaws.com`);
   const sign = createSigner(service, { region, accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) });
   const exchange = connect(url);
@@ -74,6 +74,13 @@ export function createSignedExchange(settings: SignedExchangeSettings): SignedEx
     return answer.status >= 400 && corrected(answer, codeOf(answer)) ? await send(request, signal) : answer;
   };
 }
+
+const withoutKeys = (service: string): KelpError =>
+  new KelpError(
+    'invalid',
+    'invalid-configuration',
+    `no credentials for ${service}: an access key and a secret key must be in the environment`,
+  );
 
 /** NaN where the header says nothing. */
 function timeOf(header: string | undefined): number {
