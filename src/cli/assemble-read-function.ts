@@ -7,18 +7,22 @@ import { READ_BYTES_MAX } from '../model/limits.ts';
 import { assembleFunctionInstance, functionHandler, type FunctionParts, invocationsOf } from './assemble-function.ts';
 import type { Configuration } from './configuration.ts';
 
-/** The function that reads messages. `platform`: absent where nothing streams. */
+/** The function that reads messages. `platform`: absent, or without its functions, where nothing streams. */
 export function assembleReadFunction(
   configuration: Configuration,
-  { platform, ...parts }: FunctionParts & { readonly platform: StreamingPlatform | undefined },
+  { platform, ...parts }: FunctionParts & { readonly platform: Partial<StreamingPlatform> | undefined },
 ): FunctionHandler {
   const instance = assembleFunctionInstance(configuration, parts);
   const deps = { ...instance.app, ...createReading(instance.ports) };
   const whole = createApp(deps, readingHandlers(deps));
-  if (platform === undefined) return functionHandler(whole, instance);
+  // Elsewhere than on the platform, an SDK that was loaded leaves the name with nothing in it.
+  if (!isComplete(platform)) return functionHandler(whole, instance);
   const { runtime, limits } = deps;
   // A wait stays as short as it is: it is paid for.
   const streaming = { ...deps, runtime: { ...runtime, streams: true }, limits: { ...limits, readBytesMax: READ_BYTES_MAX } };
   const streamed = createApp(streaming, readingHandlers(streaming));
   return createStreamingHandler({ whole, streamed }, platform, invocationsOf(instance));
 }
+
+const isComplete = (platform: Partial<StreamingPlatform> | undefined): platform is StreamingPlatform =>
+  platform?.streamifyResponse !== undefined;
