@@ -2,7 +2,8 @@
 // environment. test/integration/function-roles.test.ts holds the table below against what the functions do.
 const TABLE_ACTIONS = {
   broker: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-  read: ['GetItem', 'Query'],
+  // Whoever meets a change of segments that somebody was stopped in carries it on.
+  read: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   leader: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   rebalance: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   sweep: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],

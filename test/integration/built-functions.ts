@@ -17,8 +17,13 @@ export type HttpFunction = 'broker' | 'read' | 'leader';
 export type BuiltFunctions = {
   /** Fresh instances of those behind HTTP, by one handler: each event goes to the one whose path it has, as the gateway has it. */
   api(store: StoreAddress, table: TableAddress): Promise<FunctionHandler>;
-  /** A fresh instance of one: the module is run anew, as at a cold start. */
-  one(name: HttpFunction, store: StoreAddress, table: TableAddress): Promise<FunctionHandler>;
+  /** A fresh instance of one: the module is run anew, as at a cold start. `environment`: besides the stores' and the secrets. */
+  one(
+    name: HttpFunction,
+    store: StoreAddress,
+    table: TableAddress,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<FunctionHandler>;
   /** The same of the rebalancer, which knows of no store; `environment`: besides the table's. */
   rebalance(table: TableAddress, environment?: Readonly<Record<string, string>>): Promise<ScheduleHandler>;
   /** The same of the one that sweeps. */
@@ -35,14 +40,15 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
 
   async function coldStart<H>(name: string, environment: Readonly<Record<string, string>>): Promise<H> {
     for (const variable of Object.keys(process.env))
-      if (/^KELP_(S3|TABLE|ROOT|SECRET|INTERNAL)/.test(variable)) delete process.env[variable];
+      if (/^KELP_(S3|TABLE|ROOT|SECRET|INTERNAL|PUBLIC)/.test(variable)) delete process.env[variable];
     Object.assign(process.env, environment);
     instances += 1;
     const bundle = (await import(`${pathToFileURL(join(dir, `${name}.mjs`)).href}?${instances}`)) as { handler: H };
     return bundle.handler;
   }
 
-  const one: BuiltFunctions['one'] = (name, store, table) => coldStart(name, functionVariables(store, table));
+  const one: BuiltFunctions['one'] = (name, store, table, environment = {}) =>
+    coldStart(name, { ...functionVariables(store, table), ...environment });
 
   return {
     one,
@@ -64,7 +70,8 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
 const READ = /^\/v1\/topics\/[^/]+\/(?:segments\/[^/]+\/)?messages$/;
 const LEAD = /^\/v1\/(?:topics\/[^/]+(?:\/segments\/(?:merge|[^/]+\/(?:brokers|split)))?|rebalance|brokers\/[^/]+\/drain)$/;
 
-function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): HttpFunction {
+/** Where the gateway of the stack sends an event. */
+export function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): HttpFunction {
   const isGet = ['GET', 'HEAD'].includes(requestContext.http.method);
   if (isGet) return READ.test(rawPath) ? 'read' : 'broker';
   return LEAD.test(rawPath) ? 'leader' : 'broker';
