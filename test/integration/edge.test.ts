@@ -4,7 +4,9 @@ import { closedEndpoint } from '../conformance/stub-server.ts';
 import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions, functionVariables } from './built-functions.ts';
 import { type EdgeWorker, readWrangler, startEdge } from './edge-worker.ts';
+import { type FaultProxy, type Passing, startFaultProxy } from './fault-proxy.ts';
 import { goThrough } from './http-scenario.ts';
+import { isCommit } from './proxied-requests.ts';
 import { runServe } from './run-serve.ts';
 
 // The bundle that is deployed, in the runtime that it is deployed to, on real stores.
@@ -141,6 +143,44 @@ describe('at the edge', () => {
     const first = (await send('GET', '/v1/topics/t/messages')).json;
     const second = (await send('GET', `/v1/topics/t/messages?cursor=${first.cursor}`)).json;
     expect([...first.messages, ...second.messages]).toMatchObject([{ text: 'x' }, { text: 'y' }]);
+  });
+
+  describe('what it asks of its stores', () => {
+    let passed: string[] = [];
+    async function watched(): Promise<EdgeWorker & { readonly tables: FaultProxy }> {
+      const witness = ({ method, operation }: Passing): void => void passed.push(operation === '' ? method : operation);
+      const [stores, tables] = await Promise.all(
+        [sharedStack().store.endpoint, table.endpoint].map((target) => startFaultProxy(target, witness)),
+      );
+      onTestFinished(async () => void (await Promise.all([stores?.close(), tables?.close()])));
+      if (stores === undefined || tables === undefined) throw new Error('there are two');
+      return { ...(await start(table, { KELP_S3_ENDPOINT: stores.url, KELP_TABLE_ENDPOINT: tables.url })), tables };
+    }
+
+    test('as README.md has it, since no request knows what another one has read', async () => {
+      const path = await topic('counted');
+      await publish(path, 'x');
+      const { send } = await watched();
+      const askedFor = async (...asked: Parameters<EdgeWorker['send']>): Promise<string[]> => {
+        passed = [];
+        expect((await send(...asked)).status).toBe(200);
+        return passed.toSorted();
+      };
+      const published = await askedFor('POST', `${path}/message?key=a`, { body: 'y', headers: TEXT });
+      expect(published).toEqual(['GetItem', 'GetItem', 'GetItem', 'PUT', 'UpdateItem']);
+      // Of two objects.
+      expect(await askedFor('GET', `${path}/segments/s0000000/messages`)).toEqual(['GET', 'GET', 'GetItem', 'GetItem', 'GetItem']);
+      expect(await askedFor('GET', `${path}/messages`)).toEqual(['GET', 'GET', 'GetItem', 'GetItem', 'GetItem', 'Query']);
+    });
+
+    test('a commit whose answer is lost is stored once, by its fate', async () => {
+      const path = await topic('lost');
+      const { send, tables } = await watched();
+      const lost = tables.plant({ matches: isCommit, fault: { kind: 'lose-answer' } });
+      const { json } = await send('POST', `${path}/message?key=a`, { body: 'x', headers: TEXT });
+      expect([json, lost.times()]).toEqual([{ segment: 's0000000', offset: 0 }, 1]);
+      expect((await send('GET', `${path}/messages`)).json.messages).toMatchObject([{ text: 'x' }]);
+    });
   });
 
   test('stores that do not answer: a problem within the caller’s time', async () => {
