@@ -4,9 +4,10 @@ import { joinKelp } from './join-kelp.ts';
 import { parseOptions, type StartCommand, USAGE } from './options.ts';
 import type { Child } from './processes.ts';
 import { startKelp } from './start-kelp.ts';
-import { welcome } from './welcome.ts';
+import { startOffline } from './start-offline.ts';
+import { welcome, welcomeOffline } from './welcome.ts';
 
-// `npm start`: everything on this machine, until Ctrl-C.
+// `npm start`, and `npm run offline`: everything on this machine, until Ctrl-C.
 const PARENT_POLL_MS = 500;
 const startedMs = performance.now();
 const stopping = new AbortController();
@@ -28,12 +29,14 @@ function watchParent(): void {
 function main(command: StartCommand): Promise<number> {
   if (command.kind === 'start') return runStart(command.brokers);
   if (command.kind === 'join') return runJoin();
+  if (command.kind === 'functions') return runOffline();
   console.log(USAGE);
   return Promise.resolve(0);
 }
 
+const dataDir = process.env['KELP_DATA'] ?? DATA_DEFAULT;
+
 async function runStart(count: number): Promise<number> {
-  const dataDir = process.env['KELP_DATA'] ?? DATA_DEFAULT;
   const kelp = await startKelp({ dataDir, brokers: count, environment: process.env, say, signal: stopping.signal });
   console.log(welcome({ ...kelp, join: joinCommand(dataDir), restart: restartCommand(dataDir) }));
   restart = restartOnce(kelp.brokers.length, kelp.restartBrokers);
@@ -44,6 +47,12 @@ async function runJoin(): Promise<number> {
   const joined = await joinKelp({ environment: process.env, say, signal: stopping.signal });
   say(`joined: ${joined.id} serves on ${joined.url}; Ctrl-C has it leave`);
   return await untilEnd(joined);
+}
+
+async function runOffline(): Promise<number> {
+  const offline = await startOffline({ dataDir, environment: process.env, say, signal: stopping.signal });
+  console.log(welcomeOffline(offline));
+  return await untilEnd(offline);
 }
 
 async function untilEnd(kelp: { readonly failed: Promise<Child>; stop(): Promise<void> }): Promise<number> {

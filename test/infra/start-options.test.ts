@@ -25,6 +25,7 @@ describe('what npm start is told', () => {
     [['--brokers', '1'], { kind: 'start', brokers: 1 }],
     [['--brokers=16'], { kind: 'start', brokers: 16 }],
     [['--join'], { kind: 'join' }],
+    [['--functions'], { kind: 'functions' }],
     [['--help'], { kind: 'help' }],
     [['-h', '--join'], { kind: 'help' }],
   ])('%j', (args, command) => {
@@ -38,6 +39,8 @@ describe('what npm start is told', () => {
     [['--brokers', ''], '--brokers must be a whole number from 1 to 16, but is ""'],
     [['--brokers'], /^Option '--brokers <value>' argument missing/],
     [['--join', '--brokers', '2'], '--join starts one broker: it goes without --brokers'],
+    [['--functions', '--join'], '--functions starts no broker: it goes alone'],
+    [['--functions', '--brokers=2'], '--functions starts no broker: it goes alone'],
     [['--brokres', '2'], /^Unknown option '--brokres'/],
     [['three'], /^Unexpected argument 'three'/],
   ])('%j is refused in one line', (args, message) => {
