@@ -36,5 +36,5 @@ export function assembleEdge(configuration: Configuration, { write, ...parts }: 
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
   const deps = { ...instance.app, ...publishing, consumer: createConsumer(ports) };
   const app = createApp(deps, { ...publishingHandlers(deps), ...readingHandlers(deps), ...leadingHandlers(deps) });
-  return { fetch: async (request) => app.fetch(request), settled: ports.background.settled };
+  return { answer: async (request) => app.fetch(request), settled: ports.background.settled };
 }

@@ -17,7 +17,7 @@ export type EdgeContext = {
 
 /** One request's. */
 export type EdgeInstance = {
-  fetch(request: Request): Promise<Response>;
+  answer(request: Request): Promise<Response>;
   /** Resolves when no work that the request has left behind is under way; rejects with the signal's reason. */
   settled(signal: AbortSignal): Promise<void>;
 };
@@ -44,7 +44,7 @@ export function createEdgeHandler({ clock, write, assemble }: EdgeParts): EdgeHa
         return problemResponse(problemOf(new KelpError('unavailable', 'unavailable', 'the environment is not right: the log says why')));
       }
       const instance = assemble(configuration);
-      const response = await instance.fetch(request);
+      const response = await instance.answer(request);
       // Each piece of that work has a bound of its own, which ends before this one.
       context.waitUntil(instance.settled(clock.deadline(FUNCTION_BACKGROUND_MS_MAX + RUNTIME_MARGIN_MS)));
       return response;

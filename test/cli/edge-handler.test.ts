@@ -19,7 +19,7 @@ function edge(settled: EdgeInstance['settled'] = () => Promise.resolve()) {
     write: (line) => void lines.push(line),
     assemble: ({ rootToken }) => {
       const n = assembled.push(rootToken);
-      return { fetch: () => Promise.resolve(new Response(String(n))), settled };
+      return { answer: () => Promise.resolve(new Response(String(n))), settled };
     },
   });
   return { handler, assembled, lines };
