@@ -14,6 +14,8 @@ const NONE = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'LessThanThre
 // A refusal of a function's own is no error of it, so it is counted where answers leave.
 const UNAVAILABLE = 'Requests are answered 5xx: a store is not reached, or the configuration is wrong';
 const REACHED = ['broker', 'read', 'leader'];
+/** Its streams go on until its time is over. */
+const LONG = 'read';
 
 /** @typedef {Record<string, object>} Alarms The properties of each, by its name. */
 
@@ -50,20 +52,24 @@ const lambda = (name, metric) => ({
 /** @type {(name: string, timeoutS: number) => Alarms} */
 function ofFunction(name, timeoutS) {
   const lasting = name === 'sweep' ? ONCE_AN_HOUR : LASTING;
-  const seconds = timeoutS * DURATION_SHARE;
-  const percentile = { ExtendedStatistic: 'p99', Threshold: seconds * 1000, ComparisonOperator: 'GreaterThanThreshold' };
   const refused = `${name} is refused instances: by its reserved concurrency, or the account's`;
-  const slow = `${name} takes ${seconds} s of its ${timeoutS}: stores are slow, or there is too much to do`;
   return {
     [`${titled(name)}Errors`]: { ...lambda(name, 'Errors'), ...ANY, ...lasting, AlarmDescription: `${name} fails: its log says why` },
     [`${titled(name)}Throttles`]: { ...lambda(name, 'Throttles'), ...ANY, ...lasting, AlarmDescription: refused },
-    [`${titled(name)}Duration`]: {
-      ...lambda(name, 'Duration'),
-      ...percentile,
-      ...lasting,
-      TreatMissingData: 'notBreaching',
-      AlarmDescription: slow,
-    },
+    ...(name === LONG ? {} : { [`${titled(name)}Duration`]: { ...ofDuration(name, timeoutS), ...lasting } }),
+  };
+}
+
+/** @type {(name: string, timeoutS: number) => object} */
+function ofDuration(name, timeoutS) {
+  const seconds = timeoutS * DURATION_SHARE;
+  return {
+    ...lambda(name, 'Duration'),
+    ExtendedStatistic: 'p99',
+    Threshold: seconds * 1000,
+    ComparisonOperator: 'GreaterThanThreshold',
+    TreatMissingData: 'notBreaching',
+    AlarmDescription: `${name} takes ${seconds} s of its ${timeoutS}: stores are slow, or there is too much to do`,
   };
 }
 

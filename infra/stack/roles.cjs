@@ -18,7 +18,8 @@ const LAMBDA = {
 /** @param {{ resolveVariable(name: string): Promise<unknown> }} deps */
 async function roles({ resolveVariable }) {
   const network = /** @type {string} */ (await resolveVariable('param:network'));
-  const policies = await resolveVariable(`file(infra/stack/network.yml):${network}.policies`);
+  const policies = await resolveVariable(`file(infra/stack/network.yml):${network}.policies, null`);
+  if (policies === null) throw new Error(`the setting "network" is "public" or "vpc", but not "${network}"`);
   return Object.fromEntries(Object.entries(TABLE_ACTIONS).map(([name, actions]) => roleOf(titled(name), actions, policies)));
 }
 

@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module';
+import { expect, test } from 'vitest';
+import { checkRoles } from '../../infra/stack/check-roles.ts';
+import { TABLE_ACTIONS } from '../../infra/stack/roles.ts';
+import { arnOf, type Template } from '../../infra/stack/template.ts';
+
+type Roles = { roles(deps: { resolveVariable(name: string): Promise<unknown> }): Promise<Template['Resources']> };
+const { roles } = createRequire(import.meta.url)('../../infra/stack/roles.cjs') as Roles;
+
+const NAMES = ['Broker', 'Read', 'Leader', 'Rebalance', 'Sweep'];
+
+/** The roles of serverless.yml, each with the function that takes it. */
+async function stackOf(policies: readonly object[] = []): Promise<Template> {
+  const resolveVariable = (name: string) => Promise.resolve(name === 'param:network' ? 'public' : policies);
+  const functions = NAMES.map((name) => [
+    `${name}LambdaFunction`,
+    { Type: 'AWS::Lambda::Function', Properties: { Role: arnOf(`${name}Role`) } },
+  ]);
+  return { Resources: { ...(Object.fromEntries(functions) as Template['Resources']), ...(await roles({ resolveVariable })) } };
+}
+
+function broken(template: Template): string[] {
+  const checks = checkRoles(template, { tableActions: TABLE_ACTIONS, managed: [] });
+  return Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [name]));
+}
+
+const OWN = 'each function has a role of its own, and there is no other';
+const ENOUGH = 'a role allows what its function does with the one table, and to write its own log';
+const NARROW = 'nothing is allowed on everything, and not everything on anything';
+const MANAGED = 'no policy of the platform but the network’s';
+
+test('the roles of the stack are as they must be', async () => {
+  expect(broken(await stackOf())).toEqual([]);
+  expect(Object.keys(TABLE_ACTIONS).map((name) => name.toUpperCase())).toEqual(NAMES.map((name) => name.toUpperCase()));
+});
+
+test.each([
+  ['a resource of everything', '{"Fn::GetAtt":["Table","Arn"]}', '"*"', [ENOUGH, NARROW]],
+  ['any action', '"dynamodb:GetItem"', '"dynamodb:*"', [ENOUGH, NARROW]],
+  ['one action too many', '"dynamodb:Query"', '"dynamodb:Query","dynamodb:Scan"', [ENOUGH]],
+  ['one action too few', '"dynamodb:Query",', '', [ENOUGH]],
+  ['the log of another', '{"Fn::GetAtt":["ReadLogGroup","Arn"]}', '{"Fn::GetAtt":["SweepLogGroup","Arn"]}', [ENOUGH]],
+  ['the role of another', '{"Fn::GetAtt":["ReadRole","Arn"]}', '{"Fn::GetAtt":["SweepRole","Arn"]}', [OWN]],
+  ['a denial', '"Effect":"Allow","Action":["dynamodb', '"Effect":"Deny","Action":["dynamodb', [ENOUGH]],
+])('%s is found', async (_, text, planted, found) => {
+  const template = JSON.stringify(await stackOf());
+  expect(template).toContain(text);
+  expect(broken(JSON.parse(template.replace(text, planted)) as Template)).toEqual(found);
+});
+
+test('a policy of the platform that nothing asks for is found', async () => {
+  expect(broken(await stackOf([{ 'Fn::Sub': 'arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess' }]))).toEqual([MANAGED]);
+});
+
+test('without a known network there are no roles', async () => {
+  await expect(roles({ resolveVariable: () => Promise.resolve(null) })).rejects.toThrow('"public" or "vpc"');
+});
