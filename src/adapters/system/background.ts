@@ -25,6 +25,8 @@ export function createBackground(deps: { readonly clock: Clock; readonly telemet
         if (signal.aborted) reject(signal.reason as Error);
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
       });
+      // It may come when nobody waits any more, or never had to.
+      ended.catch(() => undefined);
       while (running.size > 0) await Promise.race([Promise.all(running), ended]);
     },
   };
