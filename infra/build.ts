@@ -6,9 +6,15 @@ import { basename, join } from 'node:path';
 const SOURCE = 'functions';
 /** Another folder by argument: a test's own. */
 const TARGET = process.argv[2] ?? 'dist/functions';
-/** A tenth more than there was when they were set: what makes one grow is to be noticed. */
-const BYTES_MAX: Readonly<Record<string, number>> = { broker: 445_000, read: 185_000, leader: 290_000, rebalance: 197_000, edge: 420_000 };
-const BYTES_MAX_DEFAULT = 450_000;
+/** A tenth more than there was when they were set: what makes one grow is to be noticed. A new one needs a line. */
+const BYTES_MAX: Readonly<Record<string, number>> = {
+  broker: 445_000,
+  read: 185_000,
+  leader: 290_000,
+  rebalance: 197_000,
+  sweep: 61_000,
+  edge: 420_000,
+};
 /** A native addon doesn't survive bundling: it would fail on the first request, not here. */
 const NATIVE = /\.node$|crc32c-native|@node-rs\//;
 
@@ -65,7 +71,7 @@ if (problems.length > 0) process.exitCode = 1;
 
 function inspect(file: string, { bytes, inputs }: Metafile['outputs'][string]): string[] {
   const name = basename(file, '.mjs');
-  const bytesMax = BYTES_MAX[name] ?? BYTES_MAX_DEFAULT;
+  const bytesMax = BYTES_MAX[name] ?? 0;
   const kilobytes = (bytes / 1000).toFixed(0);
   console.log(`${file}: ${kilobytes} KB of ${bytesMax / 1000} KB`);
   const natives = Object.keys(inputs).filter((input) => NATIVE.test(input));
