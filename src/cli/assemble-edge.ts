@@ -8,7 +8,7 @@ import { leadingHandlers } from '../http/leading-handlers.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
 import { readingHandlers } from '../http/reading-handlers.ts';
 import { IDLE } from '../model/broker.ts';
-import * as limits from '../model/limits.ts';
+import * as limits from '../model/function-limits.ts';
 import { createHeads } from '../state/heads.ts';
 import type { FunctionParts } from './assemble-function.ts';
 import { assembleInstance } from './assemble-instance.ts';

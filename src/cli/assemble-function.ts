@@ -9,7 +9,7 @@ import {
   functionRuntime,
   type Invocations,
 } from '../http/function-handler.ts';
-import * as limits from '../model/limits.ts';
+import * as limits from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';

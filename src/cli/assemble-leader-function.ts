@@ -3,7 +3,8 @@ import { createApp } from '../http/app.ts';
 import type { Runtime } from '../http/dependencies.ts';
 import { type FunctionHandler, functionRuntime } from '../http/function-handler.ts';
 import { leadingHandlers } from '../http/leading-handlers.ts';
-import { FUNCTION_BACKGROUND_MS_MAX, LEASE_RELEASE_MS_MAX, LEAVE_MS_MAX } from '../model/limits.ts';
+import { FUNCTION_BACKGROUND_MS_MAX } from '../model/function-limits.ts';
+import { LEASE_RELEASE_MS_MAX, LEAVE_MS_MAX } from '../model/limits.ts';
 import { assembleFunctionInstance, functionHandler, type LeadingParts } from './assemble-function.ts';
 import type { Configuration } from './configuration.ts';
 

@@ -1,6 +1,6 @@
 import { problemOf, problemResponse } from '../http/problem.ts';
 import { KelpError } from '../model/errors.ts';
-import { FUNCTION_BACKGROUND_MS_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
+import { FUNCTION_BACKGROUND_MS_MAX, RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Configuration } from './configuration.ts';
 import type { Variables } from './environment.ts';

@@ -1,4 +1,4 @@
-import { FUNCTION_REQUEST_BYTES_MAX } from '../model/limits.ts';
+import { FUNCTION_REQUEST_BYTES_MAX } from '../model/function-limits.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { Variables } from './environment.ts';
 

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import type { LogTelemetry } from '../adapters/system/log-telemetry.ts';
 import { KelpError } from '../model/errors.ts';
-import { RUNTIME_MARGIN_MS } from '../model/limits.ts';
+import { RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** What an event says, means nothing: it comes, and it is time. */

@@ -1,5 +1,6 @@
 import type { BrokerAddress, BrokerKind } from '../model/broker.ts';
-import { BROKER_PROBE_MS_MAX, FUNCTION_LEASE_MS } from '../model/limits.ts';
+import { FUNCTION_LEASE_MS } from '../model/function-limits.ts';
+import { BROKER_PROBE_MS_MAX } from '../model/limits.ts';
 import type { LoadMeter } from '../ports/load-meter.ts';
 import type { Peers } from '../ports/peers.ts';
 import type { Telemetry } from '../ports/telemetry.ts';

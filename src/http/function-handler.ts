@@ -2,7 +2,7 @@ import type { Context as LambdaContext, APIGatewayProxyEventV2, APIGatewayProxyS
 import type { Hono } from 'hono';
 import { handle } from 'hono/aws-lambda';
 import { invalid } from '../model/errors.ts';
-import { FUNCTION_ANSWER_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
+import { FUNCTION_ANSWER_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import { timedOut } from './deadline.ts';
 import type { Runtime } from './dependencies.ts';

@@ -1,11 +1,5 @@
-import {
-  READ_MESSAGES_DEFAULT,
-  RUNTIME_MARGIN_MS,
-  STREAM_PAGE_BYTES_MAX,
-  TIMEOUT_MS_DEFAULT,
-  WAIT_MARGIN_MS,
-  WAIT_MS_MAX,
-} from '../model/limits.ts';
+import { RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
+import { READ_MESSAGES_DEFAULT, STREAM_PAGE_BYTES_MAX, TIMEOUT_MS_DEFAULT, WAIT_MARGIN_MS, WAIT_MS_MAX } from '../model/limits.ts';
 import { noContent } from './answer.ts';
 import type { Call } from './call.ts';
 import { startDeadline } from './deadline.ts';

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { invalid, KelpError } from '../model/errors.ts';
-import { BODIES_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/limits.ts';
+import { RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
+import { BODIES_BYTES_MAX } from '../model/limits.ts';
 import type { Attributes } from '../ports/telemetry.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createBodyBudget } from './body-budget.ts';

@@ -160,8 +160,6 @@ export const STREAM_COMMENT_MS = 12_000;
 export const PROBLEM_BYTES_MAX = 4_096;
 /** What a retry should leave a busy or failing broker, where the error doesn't know better. */
 export const RETRY_AFTER_MS = 1_000;
-/** Of a function's remaining time, kept for writing the answer. */
-export const RUNTIME_MARGIN_MS = 150;
 /** A probe of the stores, and how long its result is believed: readiness is open to everybody. */
 export const PROBE_MS_MAX = 2_000;
 export const PROBE_KNOWN_MS_MAX = 1_000;
@@ -169,12 +167,6 @@ export const PROBE_KNOWN_MS_MAX = 1_000;
 export const CONNECTION_IDLE_MS_MAX = 75_000;
 /** Request line and headers: a key of 4 KiB percent-encoded, 16 KiB of message headers, and room. */
 export const REQUEST_HEADERS_BYTES_MAX = 65_536;
-/** A function's request and answer: the platform ends at 6 MB, after base64. */
-export const FUNCTION_REQUEST_BYTES_MAX = 4_194_304;
-export const FUNCTION_READ_BYTES_MAX = 2_097_152;
-export const FUNCTION_ANSWER_BYTES_MAX = 6_000_000;
-/** A function is paid for while it waits. */
-export const FUNCTION_WAIT_MS_MAX = 5_000;
 
 /** How long a request's headers may take; above CONNECTION_IDLE_MS_MAX, or a kept connection could end in its next request's headers. */
 export const REQUEST_HEADERS_MS_MAX = 80_000;
@@ -213,8 +205,6 @@ export const WAIT_MARGIN_MS = 250;
 export const STREAM_PAGE_BYTES_MAX = 1_048_576;
 /** A header's name or a JSON Pointer of a topic's partition key: part of the topic item. */
 export const KEY_PLACE_BYTES_MAX = 256;
-/** Work behind a function's answer: the caller waits for it, and what isn't done is done by the next one who finds it undone. */
-export const FUNCTION_BACKGROUND_MS_MAX = 5_000;
 /** What a publish's answer says of brokers, in a header: proxies take few KB of all headers, and who writes to more segments asks. */
 export const HINTED_SEGMENTS_MAX = 8;
 export const HINTED_BYTES_MAX = 2_048;
@@ -233,8 +223,6 @@ export const LEASE_MARGIN_MS = 500;
 export const LEASE_ATTEMPT_MS_MAX = 1_000;
 /** Attempts to take a lease that were not answered, and may have been done: each has a nonce by which it is found. */
 export const LEASE_CLAIMS_MAX = 8;
-/** A function's lease: it may live shorter than that. */
-export const FUNCTION_LEASE_MS = 10_000;
 /** One attempt to release a lease; ignores that its caller has gone. */
 export const LEASE_RELEASE_MS_MAX = 3_000;
 /** How often a process that does not lead asks the leader for a sign of life, and reads the lease if there is none. */

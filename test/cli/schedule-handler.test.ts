@@ -5,7 +5,8 @@ import { createScheduleHandler, type ScheduleHandler } from '../../src/cli/sched
 import type { LeaderService } from '../../src/control/control.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
-import { LEASE_RELEASE_MS_MAX, RUNTIME_MARGIN_MS } from '../../src/model/limits.ts';
+import { RUNTIME_MARGIN_MS } from '../../src/model/function-limits.ts';
+import { LEASE_RELEASE_MS_MAX } from '../../src/model/limits.ts';
 import type { HeldBack, HotKey, PlannedOutcome, TopicPlan } from '../../src/model/scaling.ts';
 import { createVirtualClock, type VirtualClock } from '../simulation/virtual-clock.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createFunctionHandler, createInvocations, functionRuntime } from '../../src/http/function-handler.ts';
-import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/limits.ts';
+import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/function-limits.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';

@@ -5,7 +5,7 @@ import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createFunctionHandler, createInvocations, type FunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
-import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/limits.ts';
+import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/function-limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { interceptStore } from '../simulation/intercept.ts';

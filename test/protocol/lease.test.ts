@@ -4,7 +4,8 @@ import { leaseKey } from '../../src/format/item-key.ts';
 import { decodeLease } from '../../src/format/lease-item.ts';
 import type { Lease } from '../../src/model/broker.ts';
 import type { BrokerId } from '../../src/model/ids.ts';
-import { FUNCTION_LEASE_MS, LEADER_WATCH_MS, LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEW_MS } from '../../src/model/limits.ts';
+import { FUNCTION_LEASE_MS } from '../../src/model/function-limits.ts';
+import { LEADER_WATCH_MS, LEASE_MARGIN_MS, LEASE_MS, LEASE_RENEW_MS } from '../../src/model/limits.ts';
 import {
   type LeaseClaim,
   leasePace,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FUNCTION_LEASE_MS } from '../../../src/model/limits.ts';
+import { FUNCTION_LEASE_MS } from '../../../src/model/function-limits.ts';
 import { createArena } from './arena.ts';
 import { readLeaseItem } from './lease-items.ts';
 

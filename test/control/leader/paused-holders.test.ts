@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Term } from '../../../src/control/leader/leadership.ts';
-import { FUNCTION_LEASE_MS, LEASE_MARGIN_MS, LEASE_MS } from '../../../src/model/limits.ts';
+import { FUNCTION_LEASE_MS } from '../../../src/model/function-limits.ts';
+import { LEASE_MARGIN_MS, LEASE_MS } from '../../../src/model/limits.ts';
 import { createArena } from './arena.ts';
 import { readLeaseItem, writeLease } from './lease-items.ts';
 
