@@ -57,10 +57,10 @@ const FORWARDED = {
   'x-forwarded-proto': 'https',
 };
 
-/** `leftMs`: what the platform leaves from now on. */
-export function contextOf(leftMs = 29_000): Context {
-  const endsMs = performance.now() + leftMs;
-  return { getRemainingTimeInMillis: () => Math.max(0, endsMs - performance.now()) } as Context;
+/** `leftMs`: what the platform leaves from now on, by this clock. */
+export function contextOf(leftMs = 29_000, monotonicMs = (): number => performance.now()): Context {
+  const endsMs = monotonicMs() + leftMs;
+  return { getRemainingTimeInMillis: () => Math.max(0, endsMs - monotonicMs()) } as Context;
 }
 
 export function bytesOf({ body = '', isBase64Encoded }: APIGatewayProxyStructuredResultV2): Uint8Array {

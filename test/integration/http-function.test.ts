@@ -94,7 +94,8 @@ describe('J-48 with stores of its own', () => {
       const event = eventOf('POST', '/v1/topics/t/message', { headers: auth, rawQueryString: 'key=a', body: 'lost' });
       const beganMs = performance.now();
       const result = await handler(event, contextOf(2_000));
-      expect(performance.now() - beganMs).toBeLessThan(2_000);
+      // Exactly so on virtual time (function-handler.test.ts); here other processes share the processors. Nobody waits for 30 s.
+      expect(performance.now() - beganMs).toBeLessThan(10_000);
       expect(JSON.parse(result.body ?? '')).toMatchObject({ retryable: true });
       await own.restartStore();
       // Connections of the time before are dead, and the next request has to notice.
