@@ -3,7 +3,7 @@
 const MINUTE_S = 60;
 const HOUR_S = 3600;
 /** Of the time-out: beyond it, requests begin to be cut off. */
-const DURATION_SHARE = 0.8;
+const DURATION_PERCENT = 80;
 const LASTING = { Period: MINUTE_S, EvaluationPeriods: 5, DatapointsToAlarm: 3 };
 /** A key that is throttled is relieved by a split a minute or two later. */
 const NOT_SPLIT = { Period: MINUTE_S, EvaluationPeriods: 15, DatapointsToAlarm: 10 };
@@ -14,6 +14,9 @@ const NONE = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'LessThanThre
 // A refusal of a function's own is no error of it, so it is counted where answers leave.
 const UNAVAILABLE = 'Requests are answered 5xx: a store is not reached, or the configuration is wrong';
 const REACHED = ['broker', 'read', 'leader'];
+/** What the rebalancer's log says where something keeps it from its work, such as a broker that nobody reaches; it doesn't fail then. */
+const HINDERED = 'segments could not be split and merged';
+const HINDERED_METRIC = { Namespace: 'Kelp', MetricName: { 'Fn::Sub': '${AWS::StackName}-hindered' } };
 /** Its streams go on until its time is over. */
 const LONG = 'read';
 
@@ -36,7 +39,7 @@ module.exports = async ({ resolveVariable }) => {
     `${name}Alarm`,
     { Type: 'AWS::CloudWatch::Alarm', Properties: { ...properties, ...told } },
   ]);
-  return /** @type {unknown} */ (Object.fromEntries(resources));
+  return /** @type {unknown} */ ({ HinderedMetric: hinderedMetric(), ...Object.fromEntries(resources) });
 };
 
 /** @param {string} name */
@@ -62,14 +65,14 @@ function ofFunction(name, timeoutS) {
 
 /** @type {(name: string, timeoutS: number) => object} */
 function ofDuration(name, timeoutS) {
-  const seconds = timeoutS * DURATION_SHARE;
+  const ms = (timeoutS * 1000 * DURATION_PERCENT) / 100;
   return {
     ...lambda(name, 'Duration'),
     ExtendedStatistic: 'p99',
-    Threshold: seconds * 1000,
+    Threshold: ms,
     ComparisonOperator: 'GreaterThanThreshold',
     TreatMissingData: 'notBreaching',
-    AlarmDescription: `${name} takes ${seconds} s of its ${timeoutS}: stores are slow, or there is too much to do`,
+    AlarmDescription: `${name} takes ${ms / 1000} s of its ${timeoutS}: stores are slow, or there is too much to do`,
   };
 }
 
@@ -99,5 +102,21 @@ function ofTableMetric(metric) {
 /** @type {() => Alarms} */
 function ofSchedule() {
   const missing = 'Nothing has had segments split for five minutes';
-  return { RebalanceMissing: { ...lambda('rebalance', 'Invocations'), ...NONE, ...SILENT, AlarmDescription: missing } };
+  const hindered = 'Segments that should be split or merged stay as they are: the log of rebalance says why';
+  return {
+    RebalanceMissing: { ...lambda('rebalance', 'Invocations'), ...NONE, ...SILENT, AlarmDescription: missing },
+    RebalanceHindered: { ...HINDERED_METRIC, ...ANY, ...NOT_SPLIT, AlarmDescription: hindered },
+  };
+}
+
+function hinderedMetric() {
+  const { Namespace: MetricNamespace, MetricName } = HINDERED_METRIC;
+  return {
+    Type: 'AWS::Logs::MetricFilter',
+    Properties: {
+      LogGroupName: { Ref: 'RebalanceLogGroup' },
+      FilterPattern: `"${HINDERED}"`,
+      MetricTransformations: [{ MetricNamespace, MetricName, MetricValue: '1' }],
+    },
+  };
 }

@@ -22,6 +22,8 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   rebalance: ['KELP_TABLE', 'KELP_INTERNAL_SECRET'],
   sweep: ['KELP_TABLE', ...STORE],
 };
+/** What the rebalancer logs (src/control/scaling/apply-plan.ts). */
+const NOT_SPLIT = 'segments could not be split and merged';
 const SECRET = /_(?:TOKEN|SECRET|KEY)$/;
 
 const Function = z.object({
@@ -120,6 +122,10 @@ function checkAlarms(template: Template, { alarmTopic }: StackSettings): Readonl
     ),
     'somebody hears of a table that refuses': ['ReadThrottleEvents', 'WriteThrottleEvents'].every((metric) =>
       on(metric, { Name: 'TableName', Value: referenceTo('Table') }),
+    ),
+    'somebody hears where nothing is split though it should be': isSame(
+      Object.values(resourcesOf(template, 'AWS::Logs::MetricFilter')).map(({ FilterPattern }) => FilterPattern),
+      [`"${NOT_SPLIT}"`],
     ),
     'that somebody is the one in the settings': alarms.every(({ AlarmActions }) =>
       isSame(AlarmActions, alarmTopic === undefined ? undefined : [alarmTopic]),
