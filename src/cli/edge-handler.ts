@@ -37,13 +37,14 @@ export function createEdgeHandler({ clock, write, assemble }: EdgeParts): EdgeHa
   let configuration: Configuration | undefined;
   return {
     async fetch(request, environment, context) {
+      let instance: EdgeInstance;
       try {
         configuration ??= readFunctionConfiguration(environment);
+        instance = assemble(configuration);
       } catch (error) {
         write(explainError(error));
         return problemResponse(problemOf(new KelpError('unavailable', 'unavailable', 'the environment is not right: the log says why')));
       }
-      const instance = assemble(configuration);
       const response = await instance.answer(request);
       // Each piece of that work has a bound of its own, which ends before this one.
       context.waitUntil(instance.settled(clock.deadline(FUNCTION_BACKGROUND_MS_MAX + RUNTIME_MARGIN_MS)));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createFetchTable } from '../../src/adapters/fetch/fetch-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createEdgeHandler, type EdgeInstance } from '../../src/cli/edge-handler.ts';
 
@@ -51,5 +52,23 @@ describe('a worker at the edge', () => {
     expect((await handler.fetch(request(), ENVIRONMENT, context)).status).toBe(200);
     expect((await handler.fetch(request(), {}, context)).status).toBe(200);
     expect([assembled, lines.length]).toEqual([['root-token-of-the-test', 'root-token-of-the-test'], 1]);
+  });
+
+  test('keys that are missing are told in the same way, once they are needed', async () => {
+    const lines: string[] = [];
+    const clock = createSystemClock();
+    const handler = createEdgeHandler({
+      clock,
+      write: (line) => void lines.push(line),
+      assemble: ({ table }) => {
+        createFetchTable({ ...table, clock });
+        throw new Error('there was no need for keys');
+      },
+    });
+    const answer = await handler.fetch(request(), ENVIRONMENT, { waitUntil: () => undefined });
+    expect([answer.status, lines]).toEqual([
+      503,
+      ['kelp: no credentials for dynamodb: an access key and a secret key must be in the environment'],
+    ]);
   });
 });
