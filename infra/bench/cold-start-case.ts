@@ -64,6 +64,9 @@ async function start({ stack, signal }: Bench, bundle: string, event: object): P
     KELP_S3_ACCESS_KEY: store.accessKey,
     KELP_S3_SECRET_KEY: store.secretKey,
     KELP_TABLE: TABLE,
+    // As in the stack: the first request registers the fleet, and asks who serves its segment.
+    KELP_PUBLIC_URL: 'http://127.0.0.1:1',
+    KELP_INTERNAL_SECRET: stack.token,
     KELP_TABLE_ENDPOINT: table.endpoint,
   };
   const { stdout } = await promisify(execFile)(process.execPath, [INSTANCE, bundle, JSON.stringify(event)], { env, signal });
