@@ -58,5 +58,11 @@ async function send(platform: StreamingPlatform, response: Response, stream: Wri
   const out = platform.HttpResponseStream.from(stream, { statusCode: response.status, headers });
   // Status and headers leave with the first write, be there a body or not.
   out.write('');
-  await pipeline(response.body === null ? [] : Readable.fromWeb(response.body), out);
+  try {
+    await pipeline(response.body === null ? [] : Readable.fromWeb(response.body), out);
+  } catch (error) {
+    if (!hasReaderLeft(error)) throw error;
+  }
 }
+
+const hasReaderLeft = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';

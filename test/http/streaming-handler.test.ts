@@ -90,6 +90,17 @@ test('events come as they are published, and end with the function’s time', as
   expect(t.telemetry.total('kelp.http.waiters')).toBe(0);
 });
 
+test('a reader that leaves frees its place, and is nobody’s failure', async () => {
+  const stream = new ResponseStream();
+  const headers = { ...auth, accept: 'text/event-stream' };
+  const answering = handler(urlEventOf('GET', messagesPath(), { headers }), stream as never, contextOf());
+  await log.publish({ messages: [{ key: 'a', text: 'first' }] });
+  await stream.until('"text":"first"');
+  stream.destroy();
+  await answering;
+  expect(t.telemetry.total('kelp.http.waiters')).toBe(0);
+});
+
 test('GET /v1 says of each address what it allows: larger pages by the URL, and no longer waits', async () => {
   const byUrl = (await answered(urlEventOf('GET', '/v1', { headers: auth }))).response().body.toString();
   expect(JSON.parse(byUrl).limits).toMatchObject({ readBytes: READ_BYTES_MAX, waitMs: FUNCTION_WAIT_MS_MAX });
