@@ -43,7 +43,10 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
       if (/^KELP_(S3|TABLE|ROOT|SECRET|INTERNAL|PUBLIC)/.test(variable)) delete process.env[variable];
     Object.assign(process.env, environment);
     instances += 1;
+    const before = process.listeners('SIGTERM');
     const bundle = (await import(`${pathToFileURL(join(dir, `${name}.mjs`)).href}?${instances}`)) as { handler: H };
+    // An instance has a process of its own to end; this one is the test's.
+    for (const added of process.listeners('SIGTERM')) if (!before.includes(added)) process.off('SIGTERM', added);
     return bundle.handler;
   }
 
