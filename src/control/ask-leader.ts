@@ -10,6 +10,7 @@ import { boundPlans } from './bound-plans.ts';
 import type { LeaderService } from './control.ts';
 import type { LeaderFinder } from './leader/find-leader.ts';
 import type { WithLeader } from './leader/with-leader.ts';
+import type { LookOnce } from './look-once.ts';
 
 /** The part of this broker that may lead. */
 export type OwnService = {
@@ -18,9 +19,11 @@ export type OwnService = {
   readonly service: LeaderService;
   /** Leads for a call, as soon as nobody else does; undefined: it leads in the background. */
   readonly leadOnce?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+  /** As of {@link LookOnce}, where it leads for a call. */
+  readonly lookOnce?: LookOnce;
 };
 
-export type OwnPerCall = Required<OwnService>;
+export type OwnPerCall = OwnService & Required<Pick<OwnService, 'leadOnce'>>;
 
 export type AskLeaderDeps = {
   readonly clock: Clock;
@@ -49,7 +52,8 @@ type Ask = <Q extends LeaderQuestion>(question: Question<Q>, signal: AbortSignal
 
 /**
  * Whoever leads, as a service: this broker itself, another one by request, or this one for the time of the call. Waits for
- * a leader as long as its caller does; `nudge` and `loads` don't, and are worth no lease: error `unavailable` at once.
+ * a leader as long as its caller does; `nudge` and `loads` don't: error `unavailable` at once. `loads` is worth no lease, and
+ * `nudge` one that nobody has.
  */
 export function createAskLeader(deps: AskLeaderDeps): LeaderService {
   const ask: Ask = (question, signal) => {
@@ -114,6 +118,9 @@ function askOfScaling(deps: AskLeaderDeps, ask: Ask): Pick<LeaderService, 'rebal
       return topics;
     },
     async nudge(topic, pressures, signal) {
+      const { own, changing, finder } = deps;
+      const lookOnce = own?.lookOnce ?? changing?.lookOnce;
+      if (lookOnce !== undefined && (await finder.find(signal)) === undefined) return lookOnce(topic, pressures, signal);
       await askKnown<'nudge'>(
         deps,
         {

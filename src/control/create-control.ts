@@ -78,8 +78,8 @@ export function createControl(deps: ControlDeps): ControlPlane {
 }
 
 /** A function lives too short to lead in the background. */
-function ownService({ self, service, leadOnce }: Member): OwnService {
-  return self.kind === 'fleet' ? { self, service, leadOnce } : { self, service };
+function ownService({ self, service, leadOnce, lookOnce }: Member): OwnService {
+  return self.kind === 'fleet' ? { self, service, leadOnce, lookOnce } : { self, service };
 }
 
 /** Registered and leading from `run` on, until the end of its signal or of `leave`. */

@@ -7,7 +7,7 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { PressureMeter } from '../state/pressure-meter.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { askPeer } from './ask-peer.ts';
-import { createAssigner } from './assignment/assign.ts';
+import { type Assigner, createAssigner } from './assignment/assign.ts';
 import { createSegmentCounts } from './assignment/segment-counts.ts';
 import type { DesiredGauge } from './brokers/desired-gauge.ts';
 import type { BrokerDirectory } from './brokers/directory.ts';
@@ -17,6 +17,7 @@ import { createDuties, type Duties, type DutiesDeps } from './failover/duties.ts
 import type { LeaderFinder } from './leader/find-leader.ts';
 import type { Term } from './leader/held-lease.ts';
 import { createLeadership, type Leadership } from './leader/leadership.ts';
+import { createLookOnce, type LookOnce } from './look-once.ts';
 import { notLeader } from './not-leader.ts';
 import { createProcessMemory } from './scaling/scaling-memory.ts';
 import { createStoredMemory } from './scaling/stored-memory.ts';
@@ -35,6 +36,8 @@ export type Member = {
   lead(signal: AbortSignal): Promise<void>;
   /** Leads for a call, as soon as nobody else does. */
   leadOnce<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** Leads to look at one topic that has too much to do. */
+  readonly lookOnce: LookOnce;
   /** Another broker has asked it something. */
   noteAsked(): void;
 };
@@ -69,25 +72,21 @@ export function createMember(deps: MemberDeps): Member {
   });
   const counts = createSegmentCounts(deps);
   const assigner = createAssigner({ ...deps, counts, isUsable: (...asked) => duties.isUsable(...asked) });
-  const duties: Duties = createDuties({ ...deps, ...scalingOf(deps), assigner, counts });
-  const whileLeading = <T>(work: () => Promise<T>): Promise<T> => (isLeader() ? work() : Promise.reject(notLeader()));
+  const scaling = scalingOf(deps);
+  const duties: Duties = createDuties({ ...deps, ...scaling, assigner, counts });
+  const service = serviceOf({ assigner, duties, isLeader });
+  const leadOnce: Member['leadOnce'] = (work, signal) =>
+    leadership.leadOnce((term) => (counts.reset(), duties.leadOnce(term, work)), signal);
   return {
     self,
     registration,
     leadership,
-    service: {
-      assign: (topic, segment, signal) => whileLeading(() => assigner.assign(topic, segment, signal)),
-      suspect: (segment, broker, signal) => whileLeading(() => duties.suspect(segment, broker, signal)),
-      drain: (broker, options, signal) => whileLeading(() => duties.drain(broker, options, signal)),
-      change: (topic, change, signal) => whileLeading(() => duties.change(topic, change, signal)),
-      rebalance: (asked, signal) => whileLeading(() => duties.rebalance(asked, signal)),
-      nudge: (topic, pressures, signal) => whileLeading(() => duties.nudge(topic, pressures, signal)),
-      loads: (topic, signal) => whileLeading(() => duties.loads(topic, signal)),
-    },
+    service,
     register: (signal) => registration.run(signal),
     lead: (signal) => leadership.run(leadTerm, signal),
     noteAsked: reachability.noteAsked,
-    leadOnce: (work, signal) => leadership.leadOnce((term) => (counts.reset(), duties.leadOnce(term, work)), signal),
+    leadOnce,
+    lookOnce: createLookOnce({ memory: scaling.memory, service, leadOnce }),
   };
 
   async function leadTerm(term: Term): Promise<void> {
@@ -113,6 +112,22 @@ export function createMember(deps: MemberDeps): Member {
     deps.telemetry.count('kelp.leader.unreached', 1);
     deps.telemetry.log('error', 'other brokers answer this one, and none of them reaches it: it leads no more', { url: self.url });
   }
+}
+
+type ServiceParts = { readonly assigner: Assigner; readonly duties: Duties; readonly isLeader: () => boolean };
+
+/** Error `unavailable`/`not-leader` while it does not lead. */
+function serviceOf({ assigner, duties, isLeader }: ServiceParts): LeaderService {
+  const whileLeading = <T>(work: () => Promise<T>): Promise<T> => (isLeader() ? work() : Promise.reject(notLeader()));
+  return {
+    assign: (topic, segment, signal) => whileLeading(() => assigner.assign(topic, segment, signal)),
+    suspect: (segment, broker, signal) => whileLeading(() => duties.suspect(segment, broker, signal)),
+    drain: (broker, options, signal) => whileLeading(() => duties.drain(broker, options, signal)),
+    change: (topic, change, signal) => whileLeading(() => duties.change(topic, change, signal)),
+    rebalance: (asked, signal) => whileLeading(() => duties.rebalance(asked, signal)),
+    nudge: (topic, pressures, signal) => whileLeading(() => duties.nudge(topic, pressures, signal)),
+    loads: (topic, signal) => whileLeading(() => duties.loads(topic, signal)),
+  };
 }
 
 /** A function does nothing by itself, and another instance of it has the next look. */

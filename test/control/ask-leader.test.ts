@@ -246,3 +246,27 @@ describe.each(['nudge', 'loads'] as const)('%s', (operation) => {
     }
   });
 });
+
+describe('a nudge of an instance that may lead to look at a topic', () => {
+  const { signal } = new AbortController();
+  const looked: unknown[] = [];
+  const own: OwnService = {
+    ...ownOf('f', () => Promise.resolve([])),
+    lookOnce: (topic, pressures) => (looked.push([topic, pressures]), Promise.resolve()),
+  };
+
+  test('has it looked at where nobody leads', async () => {
+    const { clock, asked, service } = asking(() => Promise.reject(refusal), { own });
+    await clock.run(service.nudge(TOPIC.id, [], signal));
+    expect([asked, looked.splice(0)]).toEqual([[], [[TOPIC.id, []]]]);
+  });
+
+  test('is for whoever leads, and is dropped where that one can not be asked: it looks by itself', async () => {
+    const { clock, asked, service } = asking(() => ({ status: 200, body: encodeMessage({}) }), { own, leader: leaderOf('l') });
+    await clock.run(service.nudge(TOPIC.id, [], signal));
+    expect([asked, looked]).toEqual([['l nudge'], []]);
+    const other = asking(() => Promise.reject(refusal), { own, leader: { ...leaderOf('l'), url: '' } });
+    await expect(other.service.nudge(TOPIC.id, [], signal)).rejects.toMatchObject({ code: 'no-leader' });
+    expect(looked).toEqual([]);
+  });
+});
