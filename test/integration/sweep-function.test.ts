@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import type { ScheduleHandler } from '../../src/cli/schedule-handler.ts';
+import { batchObjectKey, batchObjectPrefix } from '../../src/format/object-key.ts';
+import { nameKey } from '../../src/format/item-key.ts';
+import { minuteOf, type ObjectId, type TopicId } from '../../src/model/ids.ts';
+import { TENANT_DEFAULT } from '../../src/model/topic.ts';
+import { contextOf } from '../http/function-events.ts';
+import { freshTable, sharedStack } from '../stack.ts';
+import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
+import { startFaultProxy } from './fault-proxy.ts';
+import { answerOf, asking, PATH, publishing } from './functions/function-world.ts';
+
+// The bundle that sweeps, on real stores, after a deletion whose objects could not be deleted.
+
+const TEST_MS = 60_000;
+const MESSAGES = 6;
+const clock = createSystemClock();
+const { signal } = new AbortController();
+
+let built: BuiltFunctions;
+beforeAll(async () => {
+  built = await buildFunctions();
+}, TEST_MS);
+afterAll(() => built.remove());
+
+/** One event, and what its line says; or how it failed. */
+async function eventOf(handler: ScheduleHandler): Promise<unknown> {
+  const lines: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+  try {
+    await handler({ source: 'aws.events' }, contextOf(60_000));
+    return JSON.parse(lines.at(-1) ?? '');
+  } catch (error) {
+    return { error };
+  } finally {
+    log.mockRestore();
+  }
+}
+
+const nothing = { message: 'swept', carriedOn: 0, cleaned: 0, strays: 0, failed: 0, complete: true };
+
+describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) => {
+  test(
+    'what a deleted topic has left goes, and nothing of the one that has its name now',
+    async () => {
+      const [address, own] = [await freshTable(kind, AbortSignal.timeout(TEST_MS)), sharedStack().store];
+      const [table, store] = [createLeanTable({ ...address, clock }), createLeanStore({ ...own, clock })];
+      const proxy = await startFaultProxy(own.endpoint);
+      const api = await built.api({ ...own, endpoint: proxy.url }, address);
+      const ask = async (event: Parameters<typeof api>[0]) => answerOf(await api(event, contextOf()));
+      const made = async (): Promise<TopicId> => {
+        expect((await ask(asking('PUT', PATH, { partitionKey: 'key' }))).status).toBe(201);
+        for (let n = 0; n < MESSAGES; n += 1) expect((await ask(publishing(String(n)))).status).toBe(200);
+        return String((await table.get(nameKey(TENANT_DEFAULT, 't'), signal))?.['topic']) as TopicId;
+      };
+      const objects = async (topic: TopicId): Promise<number> =>
+        (await store.list(batchObjectPrefix(topic), { limit: 100 }, signal)).objects.length;
+
+      const old = await made();
+      const refusal = { kind: 'answer', status: 403, body: '<Error><Code>AccessDenied</Code></Error>' } as const;
+      const refused = proxy.plant({ matches: ({ method }) => method === 'DELETE', fault: refusal, count: Infinity });
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+      expect((await ask(asking('DELETE', PATH))).status).toBe(204);
+      log.mockRestore();
+      const now = await made();
+      const kept = await objects(now);
+      expect([await objects(old), kept].every((count) => count >= MESSAGES)).toBe(true);
+
+      // The store refuses still: what could not be done fails the invocation, and is left.
+      const sweepRefused = await built.sweep({ ...own, endpoint: proxy.url }, address);
+      expect(await eventOf(sweepRefused)).toMatchObject({ error: { code: 'sweep-incomplete' } });
+      refused.end();
+      const sweep = await built.sweep(own, address);
+      expect(await eventOf(sweep)).toMatchObject({ ...nothing, cleaned: 1 });
+      expect([await objects(old), await objects(now)]).toEqual([0, kept]);
+
+      // A PUT that was paused.
+      await store.put(batchObjectKey(old, minuteOf(clock.nowMs()), 'o000000000000000' as ObjectId), [Uint8Array.of(1)], signal);
+      expect(await eventOf(sweep)).toMatchObject({ ...nothing, strays: 1 });
+      expect(await eventOf(sweep)).toMatchObject(nothing);
+      expect([await objects(old), await objects(now)]).toEqual([0, kept]);
+      await proxy.close();
+    },
+    TEST_MS,
+  );
+});
