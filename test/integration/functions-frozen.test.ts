@@ -134,6 +134,45 @@ describe('frozen for six hours between two requests', () => {
   );
 });
 
+describe('frozen in the middle of a publish, and going on hours after its segment was split', () => {
+  /** The upload, or the commit behind it, on its way or on its way back. */
+  const isUpload = ({ method, path }: Passing): boolean => method === 'PUT' && path.includes('/log/');
+  const isCommit = ({ operation, body }: Passing): boolean => operation === 'UpdateItem' && /"S":"h#/.test(body.toString());
+
+  test.each([
+    { point: 'the upload', kind: 'hold' },
+    { point: 'the commit', kind: 'hold' },
+    { point: 'the commit', kind: 'hold-answer' },
+  ] as const)(
+    'at $point ($kind): the message is there once, where its answer says',
+    async ({ point, kind }) => {
+      const [store, table] = await Promise.all([startFaultProxy(world.store.endpoint), startFaultProxy(world.table.endpoint)]);
+      ends.push(store.close, table.close);
+      await world.ask(asking('PUT', PATH, { partitionKey: 'key' }));
+      const broker = await world.start('broker', { store: store.url, table: table.url });
+      expect(answerOf((await broker.invoke(publishing('first'))).result).status).toBe(200);
+      const held =
+        point === 'the upload' ? store.plant({ matches: isUpload, fault: { kind } }) : table.plant({ matches: isCommit, fault: { kind } });
+      const over = broker.invoke(publishing('frozen'), SIX_HOURS_MS + MINUTE_MS);
+      await held.struck;
+      broker.freeze();
+      expect(await world.ask(publishing('other'))).toMatchObject({ status: 200 });
+      expect(await world.ask(splitting('s0000000', 32_768))).toMatchObject({ status: 200 });
+      held.end();
+      broker.thaw(SIX_HOURS_MS);
+      const { result, pending } = await over;
+      expect([answerOf(result).status, pending]).toEqual([200, []]);
+      // What came before the split is there; what would have come after it goes to who continues its range.
+      expect(answerOf(result).body).toEqual(
+        kind === 'hold-answer' ? { segment: 's0000000', offset: 1 } : { segment: 's0000001', offset: 0 },
+      );
+      expect(await world.texts()).toEqual(kind === 'hold-answer' ? ['first', 'frozen', 'other'] : ['first', 'other', 'frozen']);
+      expect(await world.ask(publishing('last'))).toMatchObject({ status: 200 });
+    },
+    TEST_MS,
+  );
+});
+
 /** Of a split: the intent in the topic's item, the seal of the parent, the publication in the topic's item. */
 const isOfTopic = ({ operation, body }: Passing): boolean => operation === 'PutItem' && /"S":"t#/.test(body.toString());
 const SPLIT = {
