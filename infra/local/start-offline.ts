@@ -26,7 +26,7 @@ export async function startOffline(options: StartOptions): Promise<Offline> {
     const { dir, children, configuration, stores } = base;
     const folder = join(dir, 'functions');
     options.say('packaging the functions');
-    await packageFunctions(folder, children);
+    await packageFunctions(folder, { children, signal: options.signal });
     const url = reachableUrl(configuration.host, configuration.port);
     const child = await startService(folder, url, base);
     await untilReady({ what: 'serverless-offline', waitMs: READY_MS, signal: options.signal, child }, (signal) => readyAt(url, signal));

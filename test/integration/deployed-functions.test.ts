@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send as sendBy } from '../http/test-app.ts';
 import { sharedStack } from '../stack.ts';
 import { type DeployedStack, deployStack } from './deployed-stack.ts';
-import { makeHotTopic } from './hot-topic.ts';
+import { makeHotTopic, SPREAD_TARGET } from './hot-topic.ts';
 import { goThrough, type Send } from './http-scenario.ts';
 import { ROOT_TOKEN } from './run-serve.ts';
 
@@ -13,6 +13,7 @@ import { ROOT_TOKEN } from './run-serve.ts';
 const DEPLOY_MS = 240_000;
 const TEST_MS = 60_000;
 const AT_ONCE = 12;
+const STARTS_AT_ONCE = 4;
 const BYTES = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
 
 let stack: DeployedStack;
@@ -51,13 +52,11 @@ test('J-46 bytes are stored as they were sent, and read as they are stored', asy
 test(
   'the schedule splits a segment that carries too much, and all is read across the split',
   async () => {
-    const topic = await makeHotTopic(send, 'hot');
-    await expect
-      .poll(async () => (await topic.publishRound(), (await topic.openSegments()).length), { timeout: TEST_MS, interval: 1_000 })
-      .toBe(2);
+    const topic = await makeHotTopic(send, 'hot', SPREAD_TARGET);
+    await topic.publishUntilSplit(TEST_MS);
     await expect.poll(() => stack.logOf('rebalance')).toMatch(/"message":"rebalanced","splits":1.*"topics":\[\{"name":"hot"/);
     expect((await send('GET', '/v1/topics/hot/scaling')).json.events).toMatchObject([{ kind: 'split', by: 'planner' }]);
-    await topic.publishRound();
+    await topic.publish(1);
     await topic.expectAll();
   },
   2 * TEST_MS,
@@ -86,12 +85,12 @@ describe('many at once', () => {
     'starts of the rebalancer split a segment once',
     async () => {
       const topic = await makeHotTopic(send, 'overlap');
-      const starts = (): Promise<unknown> => Promise.all(Array.from({ length: AT_ONCE }, () => stack.invoke('rebalance')));
+      const starts = (): Promise<unknown> => Promise.all(Array.from({ length: STARTS_AT_ONCE }, () => stack.invoke('rebalance')));
       await expect
         .poll(
           async () => {
-            await topic.publishRound();
-            expect(await starts()).toEqual(Array(AT_ONCE).fill({ status: 200, failed: false, payload: 'null' }));
+            await topic.publish(1);
+            expect(await starts()).toEqual(Array(STARTS_AT_ONCE).fill({ status: 200, failed: false, payload: 'null' }));
             return (await topic.openSegments()).length;
           },
           { timeout: TEST_MS },
@@ -99,7 +98,7 @@ describe('many at once', () => {
         .toBe(2);
       const { events } = (await send('GET', '/v1/topics/overlap/scaling')).json;
       expect(events).toMatchObject([{ kind: 'split', parents: ['s0000000'] }]);
-      await topic.publishRound();
+      await topic.publish(1);
       await topic.expectAll();
     },
     2 * TEST_MS,

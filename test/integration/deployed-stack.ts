@@ -62,7 +62,10 @@ export async function deployStack(store: StoreAddress): Promise<DeployedStack> {
     const endpoint = `http://127.0.0.1:${ports.at(0)}`;
     const url = `http://127.0.0.1:${await domain.listen('127.0.0.1', 0)}`;
     const folder = join(dir, 'functions');
-    const [logFile] = await Promise.all([startMinistack(children, endpoint), packageFunctions(folder, children, { publicUrl: url })]);
+    const [logFile] = await Promise.all([
+      startMinistack(children, endpoint),
+      packageFunctions(folder, { children, settings: { publicUrl: url }, signal: AbortSignal.timeout(START_MS) }),
+    ]);
     await putSettings(endpoint, store);
     await deploy(children, folder, endpoint);
     api = `${endpoint}/_aws/execute-api/${await apiId(endpoint)}/$default`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { send as sendBy } from '../http/test-app.ts';
-import { makeHotTopic } from './hot-topic.ts';
+import { makeHotTopic, SPREAD_TARGET } from './hot-topic.ts';
 import { goThrough, type Send } from './http-scenario.ts';
 import { childrenOf, runStart, type Started } from './run-start.ts';
 
@@ -68,14 +68,10 @@ test('whoever waits for messages is woken by what is published meanwhile', async
 test(
   'the schedule splits a segment that carries too much, and all is read across the split',
   async () => {
-    const topic = await makeHotTopic(send, 'hot');
-    await topic.publishRound();
-    // The first look, so that the next full minute's is the second one.
-    expect((await send('POST', '/v1/rebalance', { body: { dryRun: false } })).status).toBe(200);
-    for (let round = 0; round < 4; round += 1) await topic.publishRound();
-    await expect.poll(topic.openSegments, { timeout: 2 * MINUTE_MS, interval: 1_000 }).toHaveLength(2);
-    expect(log()).toMatch(/"message":"rebalanced".*"splits":1.*"topics":\[\{"name":"hot"/);
-    await topic.publishRound();
+    const topic = await makeHotTopic(send, 'hot', SPREAD_TARGET);
+    await topic.publishUntilSplit(2 * MINUTE_MS);
+    await expect.poll(log).toMatch(/"message":"rebalanced","splits":1.*"topics":\[\{"name":"hot"/);
+    await topic.publish(1);
     await topic.expectAll();
   },
   2 * MINUTE_MS,
