@@ -9,7 +9,7 @@ export type PutOff = {
   over(segment: SegmentId, group: object): void;
   /**
    * Where another commit would only compete with the one that waits: what comes meanwhile goes together, in one. Of a queue in
-   * order of age; once its oldest has waited GROUP_SLOT_MS_MAX, all of it goes.
+   * order of age; once one has waited GROUP_SLOT_MS_MAX, it goes, with all that touches its segments and no other busy one.
    */
   busy<T extends Queued>(queue: readonly T[], waitedMs: (queued: T) => number): ReadonlySet<SegmentId>;
 };
