@@ -54,7 +54,7 @@ export type SplitReason =
   | { readonly why: 'over-target' | 'severe' | 'throttled'; readonly load: number; readonly measure: Measure }
   | { readonly why: 'minimum'; readonly load: number; readonly minSegments: number };
 
-/** Both together, in the window in which they carry most; and what they have to stay below. */
+/** Both together, in the window in which they carry most; and what that may be at most. `average`: of as few segments as the load needs. */
 export type MergeReason = { readonly why: 'quiet'; readonly load: number; readonly loadMax: number; readonly average: number };
 
 /** `at`: first partition of the upper part. */
