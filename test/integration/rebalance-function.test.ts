@@ -3,6 +3,7 @@ import type { ScheduleHandler } from '../../src/cli/schedule-handler.ts';
 import { contextOf, sendEvent } from '../http/function-events.ts';
 import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
+import { makeHotTopic } from './hot-topic.ts';
 import type { Send } from './http-scenario.ts';
 import { callerOf, ROOT_TOKEN, runServe, type Served } from './run-serve.ts';
 
@@ -12,7 +13,6 @@ const TEST_MS = 60_000;
 const MINUTE_MS = 60_000;
 const LONG_MS = 10 * MINUTE_MS;
 const MESSAGES = 120;
-const PAGES_MAX = 20;
 const PATH = '/v1/topics/t';
 const SCHEDULED = { source: 'aws.events', 'detail-type': 'Scheduled Event', detail: {} };
 
@@ -48,40 +48,9 @@ async function nextEvent(handler: ScheduleHandler, passedMs = MINUTE_MS): Promis
   return done[0] ?? {};
 }
 
-/** Twice what the topic's one segment is to carry in a minute. */
-async function publishMinute(send: Send, first: number): Promise<void> {
-  const messages = Array.from({ length: MESSAGES }, (_, n) => ({ key: `k${n}`, text: String(first + n) }));
-  expect((await send('POST', `${PATH}/messages`, { body: { messages } })).status).toBe(200);
-}
-
-async function openSegments(send: Send): Promise<{ segment: string; lo: number; hi: number }[]> {
-  const { segments } = (await send('GET', `${PATH}/segments`)).json as {
-    segments: { segment: string; state: string; lo: number; hi: number }[];
-  };
-  return segments.filter(({ state }) => state === 'open').map(({ segment, lo, hi }) => ({ segment, lo, hi }));
-}
-
-async function readAll(send: Send): Promise<{ key: string; text: string }[]> {
-  const read: { key: string; text: string }[] = [];
-  let from = '';
-  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const page = (await send('GET', `${PATH}/messages${from}`)).json as { messages: typeof read; cursor: string };
-    if (page.messages.length === 0) return read;
-    read.push(...page.messages);
-    from = `?cursor=${page.cursor}`;
-  }
-  throw new Error('there is no end of messages');
-}
-
 async function sendTo(table: TableAddress): Promise<Send> {
   const handler = await built.api(sharedStack().store, table);
   return (method, path, sending) => sendEvent(handler, method, path, { token: ROOT_TOKEN, ...sending });
-}
-
-/** A topic that is to carry a message a second. */
-async function someTopic(send: Send): Promise<void> {
-  const body = { partitionKey: 'key', scaling: { targetMessagesPerSecond: 1 } };
-  expect((await send('PUT', PATH, { body })).status).toBe(201);
 }
 
 describe.each(['dynoxide', 'ministack'] as const)('functions alone, on %s', (kind) => {
@@ -90,27 +59,23 @@ describe.each(['dynoxide', 'ministack'] as const)('functions alone, on %s', (kin
     async () => {
       const table = await freshTable(kind, AbortSignal.timeout(TEST_MS));
       const send = await sendTo(table);
-      await someTopic(send);
-      await publishMinute(send, 0);
+      const topic = await makeHotTopic(send, 't');
+      await topic.publish(1);
       // In its whole life it has carried little: whoever remembers nothing from one event to the next would never split it.
       expect(await nextEvent(await built.rebalance(table), LONG_MS)).toMatchObject({ splits: 0, merges: 0, topics: [] });
-      expect(await openSegments(send)).toHaveLength(1);
+      expect(await topic.openSegments()).toHaveLength(1);
 
-      await publishMinute(send, MESSAGES);
+      // Twice what it is to carry in a minute.
+      await topic.publish(1);
       const split = await nextEvent(await built.rebalance(table));
       expect(split).toMatchObject({ splits: 1, merges: 0, refused: 0, topics: [{ name: 't' }] });
-      const [lower, upper, ...others] = await openSegments(send);
+      const [lower, upper, ...others] = await topic.openSegments();
       expect([lower?.lo, upper?.lo, upper?.hi, others]).toEqual([0, (lower?.hi ?? 0) + 1, 65_535, []]);
       const { events } = (await send('GET', `${PATH}/scaling`)).json;
       expect(events).toMatchObject([{ kind: 'split', by: 'planner', parents: ['s0000000'], at: upper?.lo }]);
 
-      await publishMinute(send, 2 * MESSAGES);
-      const messages = await readAll(send);
-      expect(messages).toHaveLength(3 * MESSAGES);
-      for (let n = 0; n < MESSAGES; n += 1) {
-        const own = messages.filter(({ key }) => key === `k${n}`).map(({ text }) => Number(text));
-        expect(own).toEqual([n, MESSAGES + n, 2 * MESSAGES + n]);
-      }
+      await topic.publish(1);
+      await topic.expectAll();
     },
     TEST_MS,
   );
@@ -120,10 +85,10 @@ describe.each(['dynoxide', 'ministack'] as const)('functions alone, on %s', (kin
     async () => {
       const table = await freshTable(kind, AbortSignal.timeout(TEST_MS));
       const send = await sendTo(table);
-      await someTopic(send);
+      const topic = await makeHotTopic(send, 't');
       const handler = await built.rebalance(table);
       for (let minute = 0; minute < 3; minute += 1) expect(await nextEvent(handler)).toMatchObject({ splits: 0, merges: 0, topics: [] });
-      expect(await openSegments(send)).toHaveLength(1);
+      expect(await topic.openSegments()).toHaveLength(1);
       expect((await send('GET', '/v1/brokers')).json.brokers).toEqual([]);
       expect((await send('GET', '/v1/leader')).json).toMatchObject({ code: 'unavailable' });
     },
