@@ -1,5 +1,7 @@
 import type { TopicId } from '../model/ids.ts';
+import { FUNCTION_LEASE_MS } from '../model/function-limits.ts';
 import { NUDGE_MS } from '../model/scaling-limits.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { LeaderService } from './control.ts';
 import type { ScalingMemory } from './scaling/scaling-memory.ts';
 
@@ -10,12 +12,15 @@ import type { ScalingMemory } from './scaling/scaling-memory.ts';
 export type LookOnce = LeaderService['nudge'];
 
 export type LookOnceDeps = {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly memory: Pick<ScalingMemory, 'read' | 'nowMs'>;
   readonly service: Pick<LeaderService, 'nudge' | 'rebalance'>;
   leadOnce<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 };
 
-export function createLookOnce({ memory, service, leadOnce }: LookOnceDeps): LookOnce {
+export function createLookOnce({ clock, memory, service, leadOnce }: LookOnceDeps): LookOnce {
+  let quietUntilMs = -Infinity;
+
   async function wasLookedAt(topic: TopicId, signal: AbortSignal): Promise<boolean> {
     const known = await memory.read(topic, signal);
     const afterMs = memory.nowMs() - NUDGE_MS;
@@ -24,11 +29,18 @@ export function createLookOnce({ memory, service, leadOnce }: LookOnceDeps): Loo
 
   return async (topic, pressures, signal) => {
     // Instances are many, and all of them are told at about the same time.
-    if (await wasLookedAt(topic, signal)) return;
-    await leadOnce(async () => {
+    if (clock.monotonicMs() < quietUntilMs || (await wasLookedAt(topic, signal))) return;
+    const look = async (): Promise<void> => {
       if (await wasLookedAt(topic, signal)) return;
       await service.nudge(topic, pressures, signal);
       await service.rebalance({ topic, dryRun: false }, signal);
-    }, signal);
+    };
+    try {
+      await leadOnce(look, signal);
+    } catch (error) {
+      // The lease is an item as any other: a crowd that tries to take it all the time would keep it from everybody.
+      quietUntilMs = clock.monotonicMs() + FUNCTION_LEASE_MS;
+      throw error;
+    }
   };
 }

@@ -181,6 +181,8 @@ export const STOP_CLOSE_MS_MAX = 1_000;
 export const STOP_LINGER_MS = 1_000;
 /** Attempts at one write of the control plane; its deadline usually ends it earlier. */
 export const WRITE_ATTEMPTS_MAX = 16;
+/** The same of one that relieves an item which the table throttles, each soon after the one before: some ten seconds of them. */
+export const THROTTLED_WRITE_ATTEMPTS_MAX = 200;
 /** How often a change of topology starts over because somebody else changed the topic meanwhile. */
 export const CHANGE_ATTEMPTS_MAX = 32;
 /** Carrying on in the background what somebody was stopped in. */

@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { Random } from '../ports/random.ts';
 import { openUpdate, sealUpdate } from '../protocol/segment-life.ts';
-import { askAgain, isTransient } from '../state/ask-again.ts';
+import { askAgain, askThroughThrottling, isTransient } from '../state/ask-again.ts';
 import type { Heads } from '../state/heads.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { backoff } from '../state/retry.ts';
@@ -115,7 +115,7 @@ async function sealParent(
   signal: AbortSignal,
 ): Promise<Head> {
   const seal = sealUpdate({ change: change.id, successors: change.children, deleted: change.kind === 'delete' }, deps.clock.nowMs());
-  const result = await askAgain(deps, () => deps.table.update(headKey(topic.id, parent), seal, signal), signal);
+  const result = await askThroughThrottling(deps, () => deps.table.update(headKey(topic.id, parent), seal, signal), signal);
   const head = result.item === undefined ? undefined : decodeHead(result.item);
   if (head !== undefined) deps.heads.offer(head);
   if (head?.change !== change.id) throw new KelpError('conflict', 'conflict', `segment ${parent} was sealed by another change`);

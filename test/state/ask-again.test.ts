@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { KelpError } from '../../src/model/errors.ts';
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, WRITE_ATTEMPTS_MAX } from '../../src/model/limits.ts';
+import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, THROTTLED_WRITE_ATTEMPTS_MAX, WRITE_ATTEMPTS_MAX } from '../../src/model/limits.ts';
 import type { WriteResult } from '../../src/ports/metadata-table.ts';
-import { askAgain, isTransient } from '../../src/state/ask-again.ts';
+import { askAgain, askThroughThrottling, isTransient } from '../../src/state/ask-again.ts';
 import { backoff } from '../../src/state/retry.ts';
 import { createSeededRandom } from '../simulation/seeded-random.ts';
 import { createVirtualClock, settle, type VirtualClock } from '../simulation/virtual-clock.ts';
@@ -123,4 +123,27 @@ test('backoff doubles from 50 ms to 6 s, with full jitter', async () => {
 test('what may be asked again is told by its kind', () => {
   expect([throttled(), conflicted(), unavailable(), unanswered()].map(isTransient)).toEqual([true, true, true, true]);
   expect([new KelpError('invalid', 'throttled', 'x'), new Error('throttled'), undefined].map(isTransient)).toEqual([false, false, false]);
+});
+
+describe('a write that relieves what the table throttles', () => {
+  const { signal } = new AbortController();
+  const many = (count: number, error: () => Error): Error[] => Array.from({ length: count }, error);
+
+  test('is asked again soon each time, and in the end not any more', async () => {
+    const clock = createVirtualClock();
+    const write = failing(many(100, throttled));
+    expect(await clock.run(askThroughThrottling(depsOf(clock), write, signal))).toBe(done);
+    expect(clock.monotonicMs()).toBeLessThan(100 * BACKOFF_MS_MIN);
+    const never = failing(many(THROTTLED_WRITE_ATTEMPTS_MAX + 1, throttled));
+    await expect(clock.run(askThroughThrottling(depsOf(clock), never, signal))).rejects.toMatchObject({ kind: 'throttled' });
+    expect(never.calls).toBe(THROTTLED_WRITE_ATTEMPTS_MAX);
+  });
+
+  test('waits as any other one does for a table that does not answer', async () => {
+    const clock = createVirtualClock();
+    const write = failing(many(WRITE_ATTEMPTS_MAX, unavailable));
+    await expect(clock.run(askThroughThrottling(depsOf(clock), write, signal))).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(write.calls).toBe(WRITE_ATTEMPTS_MAX);
+    expect(clock.monotonicMs()).toBeGreaterThan(BACKOFF_MS_MAX);
+  });
 });
