@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { TABLE_ACTIONS } from '../../infra/stack/roles.ts';
@@ -28,27 +28,28 @@ type Way = {
 };
 
 let built: BuiltFunctions;
-const proxies: FaultProxy[] = [];
+/** What each test has started. */
+const started: { close(): unknown }[] = [];
 beforeAll(async () => {
   built = await buildFunctions();
 }, TEST_MS);
 afterEach(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
-  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+  await Promise.all(started.splice(0).map((one) => one.close()));
 });
 afterAll(() => built.remove());
 
 async function wayTo(table: TableAddress, actions: readonly string[]): Promise<Way> {
   const used = new Set<string>();
   const proxy = await startFaultProxy(table.endpoint, ({ operation }) => void used.add(operation));
-  proxies.push(proxy);
+  started.push(proxy);
   const planted = proxy.plant({ matches: ({ operation }) => !actions.includes(operation), fault: REFUSAL, count: Infinity });
   return { table: { ...table, endpoint: proxy.url }, proxy, used, denied: planted.times };
 }
 
 /** What is in front of the functions, where others reach the fleet, too. */
-async function startGateway(handlerOf: (name: ReturnType<typeof functionOf>) => FunctionHandler): Promise<{ url: string; server: Server }> {
+async function startGateway(handlerOf: (name: ReturnType<typeof functionOf>) => FunctionHandler): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -66,7 +67,8 @@ async function startGateway(handlerOf: (name: ReturnType<typeof functionOf>) => 
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+  started.push(server);
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 test(
@@ -79,13 +81,12 @@ test(
     ) as Record<'broker' | 'read' | 'leader' | 'rebalance' | 'sweep', Way>;
     const handlers = new Map<string, FunctionHandler>();
     const handlerOf = (name: string): FunctionHandler => handlers.get(name) as FunctionHandler;
-    const gateway = await startGateway(handlerOf);
-    const member = { KELP_INTERNAL_SECRET: 'a-secret-among-brokers', KELP_PUBLIC_URL: gateway.url };
+    const member = { KELP_INTERNAL_SECRET: 'a-secret-among-brokers', KELP_PUBLIC_URL: await startGateway(handlerOf) };
+    const log = vi.spyOn(console, 'log').mockReturnValue();
     for (const name of ['broker', 'leader'] as const) handlers.set(name, await built.one(name, store, ways[name].table, member));
     handlers.set('read', await built.one('read', store, ways.read.table));
     const send: Send = (method, path, sending) =>
       sendEvent((event, context) => handlerOf(functionOf(event))(event, context), method, path, { token: ROOT_TOKEN, ...sending });
-    const log = vi.spyOn(console, 'log').mockReturnValue();
 
     expect((await send('GET', '/readyz')).status).toBe(200);
     await readMany(send);
@@ -96,7 +97,7 @@ test(
     expect((await send('POST', '/v1/topics/hot/segments/s0000000/brokers', { body: {} })).status).toBe(200);
     const rebalance = await built.rebalance(ways.rebalance.table, { KELP_INTERNAL_SECRET: member.KELP_INTERNAL_SECRET });
     for (const passedMs of [LONG_MS, MINUTE_MS]) {
-      await hot.publishRound();
+      await hot.publish(1);
       vi.setSystemTime(Date.now() + passedMs);
       await rebalance({}, contextOf(55_000));
     }
@@ -114,7 +115,6 @@ test(
     expect(Object.fromEntries(used)).toEqual(
       Object.fromEntries(Object.entries(TABLE_ACTIONS).map(([name, actions]) => [name, actions.toSorted()])),
     );
-    await new Promise((resolve) => gateway.server.close(resolve));
   },
   TEST_MS,
 );
