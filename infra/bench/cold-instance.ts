@@ -11,16 +11,20 @@ const [bundle = '', event = ''] = process.argv.slice(2);
 // A function writes its log there; the answer is this process' own.
 console.log = console.error;
 
-const { handler, ms: importMs } = await load();
+const { handler, importMs, importCpuMs } = await load();
 const firstMs = await invoke();
 const warmMs: number[] = [];
 for (let n = 0; n < WARM_EVENTS; n += 1) warmMs.push(await invoke());
-process.stdout.write(`${JSON.stringify({ importMs, firstMs, warmMs })}\n`);
+process.stdout.write(`${JSON.stringify({ importMs, importCpuMs, firstMs, warmMs })}\n`);
 
-async function load(): Promise<{ readonly handler: Handler; readonly ms: number }> {
+type Loaded = { readonly handler: Handler; readonly importMs: number; readonly importCpuMs: number };
+
+async function load(): Promise<Loaded> {
   const beganMs = performance.now();
+  const usedBefore = process.cpuUsage();
   const module = (await import(pathToFileURL(bundle).href)) as { readonly handler: Handler };
-  return { handler: module.handler, ms: performance.now() - beganMs };
+  const { user, system } = process.cpuUsage(usedBefore);
+  return { handler: module.handler, importMs: performance.now() - beganMs, importCpuMs: (user + system) / 1_000 };
 }
 
 async function invoke(): Promise<number> {
