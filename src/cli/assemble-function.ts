@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { createHttpPeers } from '../adapters/peers/http-peers.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import { watchedStore, watchedTable } from '../adapters/wrap/watched.ts';
 import type { MemberAddress } from '../control/member.ts';
 import {
   createFunctionHandler,
@@ -30,7 +31,7 @@ export type LeadingParts = FunctionParts & { readonly onTerminate: OnTerminate }
 
 /** An instance within the bounds of the functions' platform. */
 export function assembleFunctionInstance(configuration: Configuration, { write, ...parts }: FunctionParts): Instance {
-  return assembleInstance(configuration, {
+  const instance = assembleInstance(configuration, {
     ...parts,
     ...selfOf(configuration),
     peersOf: createHttpPeers,
@@ -43,6 +44,10 @@ export function assembleFunctionInstance(configuration: Configuration, { write, 
     runtime: functionRuntime,
     backgroundMsMax: limits.FUNCTION_BACKGROUND_MS_MAX,
   });
+  const { table, store, background } = instance.ports;
+  // Whatever a request has begun is over when its answer is given.
+  const watched = { table: watchedTable(table, background.watch), store: watchedStore(store, background.watch) };
+  return { ...instance, ports: { ...instance.ports, ...watched } };
 }
 
 export const functionHandler = (app: Hono, instance: Instance): FunctionHandler => createFunctionHandler(app, invocationsOf(instance));

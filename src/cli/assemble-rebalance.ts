@@ -1,5 +1,7 @@
 import { createHttpPeers } from '../adapters/peers/http-peers.ts';
+import { createBackground } from '../adapters/system/background.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import { watchedTable } from '../adapters/wrap/watched.ts';
 import { createControl } from '../control/create-control.ts';
 import type { MemberAddress } from '../control/member.ts';
 import { IDLE } from '../model/broker.ts';
@@ -28,9 +30,12 @@ const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet
 export function assembleRebalance(secrets: PeerSecrets, { table, clock, write, onTerminate }: RebalanceParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
   const member = assembleMember(secrets, { table, clock, telemetry, peersOf: createHttpPeers });
+  const { watch, settled } = createBackground(member);
+  const watched = watchedTable(member.table, watch);
   const control = createControl({
     ...member,
-    heads: createHeads(member.table),
+    table: watched,
+    heads: createHeads(watched),
     meter: { sample: () => IDLE },
     pressure: { sample: () => [] },
     self: SELF,
@@ -39,6 +44,7 @@ export function assembleRebalance(secrets: PeerSecrets, { table, clock, write, o
   return createScheduleHandler({
     clock,
     telemetry,
+    settled,
     work: rebalanceWork((asked, signal) => control.leaderService.rebalance(asked, signal)),
   });
 }

@@ -1,6 +1,8 @@
+import { createBackground } from '../adapters/system/background.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
+import { watchedStore, watchedTable } from '../adapters/wrap/watched.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
@@ -21,8 +23,9 @@ export type SweepParts = {
 export function assembleSweep({ table, store, clock, write }: SweepParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
   const wrapping = { clock, telemetry, random: createSystemRandom() };
-  const wrapped = wrapTable(table, wrapping);
-  const deps = { ...wrapping, table: wrapped, heads: createHeads(wrapped), store: wrapStore(store, wrapping) };
+  const { watch, settled } = createBackground(wrapping);
+  const watched = watchedTable(wrapTable(table, wrapping), watch);
+  const deps = { ...wrapping, table: watched, heads: createHeads(watched), store: watchedStore(wrapStore(store, wrapping), watch) };
   const work: ScheduledWork = {
     done: 'swept',
     failed: 'sweeping failed',
@@ -35,5 +38,5 @@ export function assembleSweep({ table, store, clock, write }: SweepParts): Sched
       return swept;
     },
   };
-  return createScheduleHandler({ clock, telemetry, work });
+  return createScheduleHandler({ clock, telemetry, work, settled });
 }

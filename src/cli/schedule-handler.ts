@@ -24,13 +24,15 @@ export type ScheduleDeps = {
   readonly clock: Clock;
   readonly telemetry: Pick<LogTelemetry, 'log' | 'takeCounts'>;
   readonly work: ScheduledWork;
+  /** Resolves when nothing that the work has begun is under way; rejects with the signal's reason. */
+  settled(signal: AbortSignal): Promise<void>;
 };
 
 /**
  * Does the work at each event, within the time that the invocation has left, and writes a line about it. An error fails the
  * invocation: the platform counts those, and the next event tries again.
  */
-export function createScheduleHandler({ clock, telemetry, work }: ScheduleDeps): ScheduleHandler {
+export function createScheduleHandler({ clock, telemetry, work, settled }: ScheduleDeps): ScheduleHandler {
   return async (_event, context) => {
     const beganMs = clock.monotonicMs();
     const told = (): Readonly<Record<string, unknown>> => ({
@@ -48,6 +50,10 @@ export function createScheduleHandler({ clock, telemetry, work }: ScheduleDeps):
         : cause;
       telemetry.log('error', work.failed, { error, ...told() });
       throw error;
+    } finally {
+      await settled(deadline).catch((reason: unknown) => {
+        if (!deadline.aborted) throw reason;
+      });
     }
   };
 }

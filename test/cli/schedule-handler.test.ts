@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLogTelemetry } from '../../src/adapters/system/log-telemetry.ts';
 import { rebalanceWork } from '../../src/cli/rebalance-work.ts';
-import { createScheduleHandler, type ScheduleHandler } from '../../src/cli/schedule-handler.ts';
+import { createScheduleHandler, type ScheduleDeps, type ScheduleHandler } from '../../src/cli/schedule-handler.ts';
 import type { LeaderService } from '../../src/control/control.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
@@ -29,12 +29,15 @@ const COUNTS = { 'kelp.rebalance.failed': 2 };
 
 type Run = { readonly clock: VirtualClock; readonly handler: ScheduleHandler; readonly lines: Record<string, unknown>[] };
 
-function runWith(rebalance: (clock: VirtualClock) => LeaderService['rebalance']): Run {
+function runWith(
+  rebalance: (clock: VirtualClock) => LeaderService['rebalance'],
+  settled: ScheduleDeps['settled'] = async () => undefined,
+): Run {
   const clock = createVirtualClock();
   const lines: Record<string, unknown>[] = [];
   const telemetry = createLogTelemetry({ clock, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
   telemetry.count('kelp.rebalance.failed', COUNTS['kelp.rebalance.failed']);
-  return { clock, lines, handler: createScheduleHandler({ clock, telemetry, work: rebalanceWork(rebalance(clock)) }) };
+  return { clock, lines, handler: createScheduleHandler({ clock, telemetry, work: rebalanceWork(rebalance(clock)), settled }) };
 }
 
 const plan = (name: string, rest: Partial<TopicPlan>): TopicPlan => ({
@@ -116,5 +119,17 @@ describe('an event', () => {
     });
     await expect(clock.run(handler({}, leaving(400)))).rejects.toMatchObject({ code: 'out-of-time', cause: { name: 'TimeoutError' } });
     expect(began).toBe(false);
+  });
+
+  test('returns once what it has begun is over, or its time is', async () => {
+    for (const behindMs of [500, 60_000]) {
+      const { clock, handler } = runWith(
+        () => async () => [],
+        (signal) => clock.sleep(behindMs, signal),
+      );
+      const fromMs = clock.monotonicMs();
+      await clock.run(handler({}, leaving(20_000)));
+      expect(clock.monotonicMs() - fromMs).toBe(Math.min(behindMs, 20_000 - LEASE_RELEASE_MS_MAX - RUNTIME_MARGIN_MS));
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FUNCTION_LEASE_MS } from '../../src/model/function-limits.ts';
 import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
-import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+import { type FaultProxy, type Passing, startFaultProxy } from './fault-proxy.ts';
 import type { FunctionProcess, Invoked } from './functions/function-process.ts';
 import { answerOf, asking, createFunctionWorld, type FunctionWorld, PATH, publishing, splitting } from './functions/function-world.ts';
 
@@ -113,6 +113,22 @@ test(
     expect(answerOf(late.result).body).toMatchObject({ retryable: true });
     slowed.end();
     await expect.poll(() => world.holder()).toBe('');
+  },
+  TEST_MS,
+);
+
+test(
+  'what one failure has made useless is over, too, when the answer is given',
+  async () => {
+    const leader = await start('leader');
+    expect(answerOf((await leader.invoke(rebalancing)).result).status).toBe(200);
+    const isHead = ({ operation, body }: Passing): boolean => operation === 'PutItem' && body.includes('"S":"h#');
+    const refusal = { kind: 'answer', status: 400, body: '{"__type":"x#ValidationException"}' } as const;
+    table.plant({ matches: isHead, fault: refusal });
+    table.plant({ matches: isHead, fault: { kind: 'delay', ms: SLOW_MS / 2 }, count: Infinity });
+    const failed = await leader.invoke(asking('PUT', '/v1/topics/u', { partitionKey: 'key', segments: 8 }));
+    expect(answerOf(failed.result).status).toBe(500);
+    expect(failed.pending).toEqual([]);
   },
   TEST_MS,
 );

@@ -6,11 +6,21 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 export type SystemBackground = Background & {
   /** Resolves when nothing is under way; rejects with the signal's reason. */
   settled(signal: AbortSignal): Promise<void>;
+  /** The same work, which counts as under way, too; how it ends is its own caller's matter. */
+  watch<T>(work: Promise<T>): Promise<T>;
 };
 
 export function createBackground(deps: { readonly clock: Clock; readonly telemetry: Telemetry }): SystemBackground {
-  const running = new Set<Promise<void>>();
+  const running = new Set<Promise<unknown>>();
   return {
+    watch(work) {
+      const over: Promise<unknown> = work.then(
+        () => running.delete(over),
+        () => running.delete(over),
+      );
+      running.add(over);
+      return work;
+    },
     run(name, msMax, task) {
       const work = task(deps.clock.deadline(msMax))
         .catch((error: unknown) => {
@@ -26,6 +36,8 @@ export function createBackground(deps: { readonly clock: Clock; readonly telemet
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
       });
       // It may come when nobody waits any more, or never had to.
+      ended.catch(() => undefined);
+      // Nobody may be waiting for it by then.
       ended.catch(() => undefined);
       while (running.size > 0) await Promise.race([Promise.all(running), ended]);
     },

@@ -29,6 +29,23 @@ test('waits for what is under way, and for what that has begun', async () => {
   expect(done).toEqual(['first', 'second']);
 });
 
+test('waits for what it watches, and lets its caller have what became of it', async () => {
+  const background = createBackground({ clock: createSystemClock(), telemetry });
+  const [answered, failed] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  const [first, second] = [background.watch(answered.promise), background.watch(failed.promise)];
+  let isSettled = false;
+  const settled = background.settled(AbortSignal.timeout(10_000)).then(() => (isSettled = true));
+  answered.resolve('an answer');
+  expect(await first).toBe('an answer');
+  await turn();
+  expect(isSettled).toBe(false);
+  failed.reject(new Error('of its own'));
+  await expect(second).rejects.toThrow('of its own');
+  await settled;
+  await turn();
+  expect(unhandled).toEqual([]);
+});
+
 test('ends with its signal while something is under way', async () => {
   const background = createBackground({ clock: createSystemClock(), telemetry });
   let finish = (): void => undefined;
