@@ -26,7 +26,7 @@ export async function applyPlan(
     try {
       deps.mustLead();
       const applied = await changeSegments(deps, topic, batch, signal);
-      outcomes.push(...batch.map((change, index) => outcomeOf(deps, change, applied[index])));
+      outcomes.push(...batch.map((change, index) => outcomeOf(deps, topic, { change, applied: applied[index] })));
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof KelpError)) throw error;
@@ -42,11 +42,17 @@ export async function applyPlan(
   return outcomes;
 }
 
-function outcomeOf({ telemetry }: ApplyDeps, change: PlannedChange, applied: Applied | undefined): PlannedOutcome {
+function outcomeOf(
+  { telemetry }: ApplyDeps,
+  { id, name }: Topic,
+  { change, applied }: { readonly change: PlannedChange; readonly applied: Applied | undefined },
+): PlannedOutcome {
   if (applied === undefined) return change;
   if (applied.refused !== undefined) return { ...change, refused: applied.refused.code };
+  const outcome = { ...change, children: applied.children.map(({ segment }) => segment) };
   telemetry.count('kelp.rebalance.changes', 1, { kind: change.kind, why: change.reason.why });
-  return { ...change, children: applied.children.map(({ segment }) => segment) };
+  telemetry.log('info', change.kind === 'split' ? 'a segment was split' : 'segments were merged', { topic: id, name, ...outcome });
+  return outcome;
 }
 
 function failed(deps: ApplyDeps, { id, name }: Topic, batch: readonly PlannedChange[], error: KelpError): void {

@@ -67,24 +67,34 @@ export function checkSchedule(schedule: readonly ExpectedFlood[], nowMs: number)
 }
 
 function checkFlood(flood: ExpectedFlood, field: string, nowMs: number): void {
-  const { cron, durationSeconds, minSegments, timeZone } = flood;
+  const { durationSeconds, minSegments, timeZone } = flood;
   const refuse = (member: string, message: string): never => {
     throw invalid('invalid-schedule', `${field}.${member}`, message);
   };
   if (!isInteger(durationSeconds, FLOOD_SECONDS_MAX)) refuse('durationSeconds', `an integer from 1 to ${FLOOD_SECONDS_MAX}`);
   if (!isInteger(minSegments, SEGMENTS_OPEN_MAX)) refuse('minSegments', `an integer from 1 to ${SEGMENTS_OPEN_MAX}`);
   if (timeZone !== undefined && !isTimeZone(timeZone)) refuse('timeZone', 'the name of a time zone, such as Europe/Berlin');
-  if (!isPattern(cron)) refuse('cron', 'minute, hour, day of the month, month and day of the week, such as 30 8 * * MON-FRI');
+  if (!isPattern(flood)) refuse('cron', 'minute, hour, day of the month, month and day of the week, such as 30 8 * * MON-FRI');
   if (nextOf(flood, nowMs) === undefined) refuse('cron', 'a time that comes');
 }
 
 const isInteger = (value: number, max: number): boolean => Number.isInteger(value) && value >= 1 && value <= max;
 
 /** The parser also takes a single date, and names for patterns: both are no five fields. */
-const isPattern = (cron: string): boolean => cron.length <= CRON_BYTES_MAX && /^[\dA-Za-z*,/#-]+( [\dA-Za-z*,/#-]+){4}$/.test(cron);
+function isPattern(flood: ExpectedFlood): boolean {
+  const { cron } = flood;
+  if (cron.length > CRON_BYTES_MAX || !/^[\dA-Za-z*,/#-]+( [\dA-Za-z*,/#-]+){4}$/.test(cron)) return false;
+  try {
+    cronOf(flood);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function isTimeZone(name: string): boolean {
-  if (name.length > CRON_BYTES_MAX) return false;
+  // An offset is no zone: it knows no summer.
+  if (name.length > CRON_BYTES_MAX || !/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {

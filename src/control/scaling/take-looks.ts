@@ -73,7 +73,7 @@ async function lookNow({ deps, times, pressures }: LookParts, asked: AskedLook, 
     else times.ended(topic, 'failed');
     throw error;
   } finally {
-    deps.telemetry.record('kelp.rebalance.seconds', (deps.clock.monotonicMs() - beganMs) / 1_000);
+    deps.telemetry.record('kelp.rebalance.look.duration', (deps.clock.monotonicMs() - beganMs) / 1_000);
   }
 }
 

@@ -26,6 +26,13 @@ test('each is said once, as long as it is there, though its neighbours are cut o
   expect(at.telemetry.logs[0]?.fields).toEqual({ topic: 't', name: 'orders', ...hot(4_096, 8_191) });
 });
 
+test('it is said again once its partition is found, and not with each cut on the way', () => {
+  const at = teller();
+  const found = [hot(4_096, 8_191), hot(4_352, 4_607, 5), hot(4_400, 4_400, 9), hot(4_400, 4_400, 11)];
+  for (const [n, key] of found.entries()) at.teller.tell(t, found.slice(Math.max(0, n - 1), n), [key]);
+  expect(at.levels()).toEqual(['warn 4096', 'warn 4400']);
+});
+
 test('of topics that nobody looks at any more the gauge shows none', () => {
   const at = teller();
   at.teller.tell(t, [], [hot(1, 1), hot(9, 9)]);
