@@ -3,7 +3,8 @@ import { createKelpClient } from '../demo/kelp-client.ts';
 import { readBack } from '../demo/read-back.ts';
 import { type BenchFleet, startBenchFleet } from './fleet-stack.ts';
 import { benchOf } from './fleet-cases.ts';
-import { recordFlood, type TableMoment } from './flood-rows.ts';
+import { recordFlood } from './flood-rows.ts';
+import { watchTable } from './watch-table.ts';
 import { messagesOf, type Phase, wallMs, writeFlood } from './flood-writers.ts';
 import type { Bench } from './measure.ts';
 import { startThrottledTable, type ThrottledTable } from './throttled-table.ts';
@@ -54,7 +55,7 @@ async function flood(bench: Bench, { fleet, table }: Flooded, run: FloodRun): Pr
   bench.say(`${run.name}: ${CALM_PER_SECOND} messages a second, ${FLOOD_FACTOR} times as many for a minute, then as before`);
   const audit = createAudit(messagesOf(PHASES));
   const beginMs = wallMs() + SECOND_MS;
-  const watched = watch(table);
+  const watched = watchTable(table);
   const published = await writeFlood({ clients, phases: PHASES, beginMs, audit, signal }).finally(watched.stop);
   const [client] = clients as [(typeof clients)[number]];
   await readBack({ client, rowsMax: published.length, onMessage: audit.read, onProgress: () => undefined });
@@ -68,13 +69,4 @@ async function flood(bench: Bench, { fleet, table }: Flooded, run: FloodRun): Pr
     events,
     findings: audit.findings(),
   });
-}
-
-/** Second by second. */
-function watch(table: ThrottledTable): { readonly moments: readonly TableMoment[]; stop(): void } {
-  const moments: TableMoment[] = [];
-  const look = (): void => void moments.push({ atMs: wallMs(), ...table.counts() });
-  look();
-  const timer = setInterval(look, SECOND_MS);
-  return { moments, stop: () => clearInterval(timer) };
 }

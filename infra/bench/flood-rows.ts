@@ -12,7 +12,7 @@ import {
   type Span,
   WINDOW_MS,
 } from './flood-figures.ts';
-import type { Phase, Publish } from './flood-writers.ts';
+import { type Phase, type Publish, WRITERS_DEFAULT } from './flood-writers.ts';
 import type { Bench } from './measure.ts';
 import { percentile } from './percentile.ts';
 import { type Row, toRow } from './row.ts';
@@ -26,6 +26,8 @@ export type TableMoment = { readonly atMs: number } & TableCounts;
 
 export type Flood = {
   readonly phases: readonly Phase[];
+  /** By phase; absent: WRITERS_DEFAULT in each. */
+  readonly writers?: Readonly<Record<string, number>>;
   readonly beginMs: number;
   readonly published: readonly Publish[];
   readonly table: readonly TableMoment[];
@@ -40,7 +42,7 @@ export function recordFlood({ record, note, say }: Bench, name: string, flood: F
   const during = spanOf(flood, 'during');
   for (const line of secondsOf(flood, during)) note({ kind: 'second', case: name, ...line });
   for (const phase of flood.phases) {
-    const label = `${phase.perSecond} messages a second, one a request, 8 writers`;
+    const label = `${phase.perSecond} messages a second, one a request, ${flood.writers?.[phase.name] ?? WRITERS_DEFAULT} writers`;
     record(rowOf({ case: `${name} ${phase.name}`, label }, dueWithin(published, spanOf(flood, phase.name)), phase.seconds));
   }
   for (const change of changesOf(segments)) record(rowOfChange(name, change, { flood, during }));
@@ -57,6 +59,7 @@ export function recordFlood({ record, note, say }: Bench, name: string, flood: F
   record({
     ...rowOf({ case: name, label }, published, seconds),
     faults: findings.reduce((sum, { count }) => sum + count, 0),
+    unretryable: published.filter(({ outcome, isRetryable }) => outcome === 'failed' && isRetryable !== true).length,
     ...(reliefMs === undefined ? {} : { reliefSeconds: reliefMs / SECOND_MS }),
   });
 }

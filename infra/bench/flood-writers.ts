@@ -3,7 +3,7 @@ import type { Audit } from '../demo/audit.ts';
 import type { Flight } from '../demo/flights.ts';
 import type { KelpClient } from '../demo/kelp-client.ts';
 
-const WRITERS = 8;
+export const WRITERS_DEFAULT = 8;
 /** Of each writer: enough to lie evenly over some dozens of segments. */
 const KEYS = 256;
 const PADDING = 'x'.repeat(100);
@@ -21,6 +21,8 @@ export type Publish = {
   /** `unsent`: its writer still waited for others of its own when all was over, and that is when it ended. */
   readonly outcome: 'acknowledged' | 'failed' | 'unsent';
   readonly failure?: string;
+  /** It was told that the message may be sent again, and when its time was over it had not been. */
+  readonly isRetryable?: boolean;
 };
 
 export type Writing = {
@@ -30,6 +32,9 @@ export type Writing = {
   readonly beginMs: number;
   readonly audit: Pick<Audit, 'sent' | 'acknowledged'>;
   readonly signal: AbortSignal;
+  readonly writers?: number;
+  /** Where the numbers of its messages begin. */
+  readonly firstRow?: number;
 };
 
 export const wallMs = (): number => performance.timeOrigin + performance.now();
@@ -46,25 +51,26 @@ export const messagesOf = (phases: readonly Phase[]): number =>
 export async function writeFlood(writing: Writing): Promise<Publish[]> {
   const due = dueTimes(writing.phases, writing.beginMs);
   const endMs = writing.phases.reduce((ms, { seconds }) => ms + seconds * 1_000, writing.beginMs);
+  const { writers = WRITERS_DEFAULT, firstRow = 0 } = writing;
   const published: Publish[] = [];
   async function write(writer: number): Promise<void> {
-    for (let row = writer; row < due.length; row += WRITERS) {
-      const dueMs = due[row] as number;
+    for (let n = writer; n < due.length; n += writers) {
+      const dueMs = due[n] as number;
       if (wallMs() >= endMs) {
         published.push({ dueMs, endedMs: endMs, refusedMs: [], outcome: 'unsent' });
         continue;
       }
       const earlyMs = dueMs - wallMs();
       if (earlyMs > 0) await sleep(earlyMs, undefined, { signal: writing.signal });
-      const flight = flightOf(row, `w${writer}-${Math.floor(row / WRITERS) % KEYS}`);
+      const flight = flightOf(firstRow + n, `w${writer}-${Math.floor(n / writers) % KEYS}`);
       published.push({ dueMs, ...(await publishOne(writing, writer, flight)) });
     }
   }
-  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
   return published.toSorted((a, b) => a.dueMs - b.dueMs);
 }
 
-type Outcome = Pick<Publish, 'endedMs' | 'refusedMs' | 'outcome' | 'failure'>;
+type Outcome = Omit<Publish, 'dueMs'>;
 
 function dueTimes(phases: readonly Phase[], beginMs: number): number[] {
   let startMs = beginMs;
@@ -95,7 +101,7 @@ async function publishOne({ clients, audit, signal }: Writing, writer: number, f
     const { code = 'none', detail = '', retryable = false, indefinite = true, retryAfterMs = 0 } = result ?? {};
     if (retryable && !indefinite) refusedMs.push(wallMs());
     if (!retryable || indefinite || wallMs() + retryAfterMs > endMs)
-      return { endedMs: wallMs(), refusedMs, outcome: 'failed', failure: `${code} ${detail}`.trimEnd() };
+      return { endedMs: wallMs(), refusedMs, outcome: 'failed', failure: `${code} ${detail}`.trimEnd(), isRetryable: retryable };
     await sleep(retryAfterMs, undefined, { signal });
   }
 }

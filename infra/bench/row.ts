@@ -43,6 +43,8 @@ export type Row = {
   readonly reliefSeconds?: number;
   /** Answers that told a writer to come again. */
   readonly refused?: number;
+  /** Publishes that ended with an error that does not say that they may be sent again. */
+  readonly unretryable?: number;
   /** Messages that were read back lost, doubled, changed or out of their key's order. */
   readonly faults?: number;
   /** Of the broker that asked the table most often, while nobody asked anything of it. */

@@ -3,6 +3,8 @@ import { measureColdStarts } from './cold-start-case.ts';
 import { measureFailover, measureLeader } from './failover-cases.ts';
 import { measureForward, measureIdle, measureRollingRestart } from './fleet-cases.ts';
 import { measureFlood } from './flood-case.ts';
+import { measureFunctionCosts } from './function-cost-case.ts';
+import { measureFunctionLoad } from './function-load-case.ts';
 import { type BenchFleet, startBenchFleet } from './fleet-stack.ts';
 import type { CaseName } from './options.ts';
 import { measureLatency } from './latency-case.ts';
@@ -37,7 +39,9 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
     k: () => onFleet(measureRollingRestart),
     l: () => onFleet(measureIdle),
     m: () => measureFlood(bench),
+    n: () => measureFunctionLoad(bench),
     o: () => measureColdStarts(bench),
+    p: () => measureFunctionCosts(bench),
   };
   const unused = { bytes: 0, clients: 0 };
   for (const name of cases) await run[name](best ?? { put: unused, get: unused });

@@ -47,6 +47,11 @@ export function createTopic(bench: Bench, name: string, segments: number): Promi
 /** One that is as these settings say. */
 export async function createTopicOf({ stack: { url, token }, signal }: Bench, name: string, settings: TopicSettings): Promise<Topic> {
   await createKelpClient({ url, token, topic: name, signal }).createTopic(settings);
+  return topicOf({ url, token }, name, signal);
+}
+
+/** One that is there. */
+export function topicOf({ url, token }: { readonly url: string; readonly token: string }, name: string, signal: AbortSignal): Topic {
   const topicUrl = `${url}/v1/topics/${name}`;
   async function get(path: string): Promise<unknown> {
     const bounds = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS_MAX)]);

@@ -17,7 +17,7 @@ export type Finding = { readonly fault: Fault; readonly count: number; /** The f
 export type Audit = {
   /** Before the flight is sent. */
   sent(flight: Flight): void;
-  acknowledged(flight: Flight, address: Address): void;
+  acknowledged(flight: Pick<Flight, 'row'>, address: Address): void;
   /** Every message, in the order in which they are read. */
   read(message: ReadFlight): void;
   readonly readCount: () => number;

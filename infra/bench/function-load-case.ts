@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { createTable } from '../../src/adapters/dynamodb/create-table.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createKelpClient } from '../demo/kelp-client.ts';
+import { type FunctionFleet, startFunctionFleet } from './function-fleet.ts';
+import { type FunctionLoad, runFunctionLoad } from './function-load.ts';
+import type { Bench } from './measure.ts';
+import { recordFlood } from './flood-rows.ts';
+import { startThrottledTable, type ThrottledTable } from './throttled-table.ts';
+import { topicOf } from './topic.ts';
+import { watchTable } from './watch-table.ts';
+
+const INSTANCES = 200;
+/** Two cores can't run 200 processes, and memory would not take them. */
+const PER_PROCESS = 10;
+const UNITS_PER_SECOND = 50;
+const BURST_SECONDS = 1;
+const TARGET_COMMITS_PER_SECOND = 10;
+const TOPIC = 'bench-n';
+const SECRET_BYTES = 24;
+const SEGMENTS_MAX = 64;
+const LOAD: FunctionLoad = {
+  calm: { instances: 8, seconds: 20, perSecond: 8 },
+  flood: { instances: INSTANCES, seconds: 120, perSecond: 40 },
+  rebalanceMs: 3_000,
+};
+
+/**
+ * (n) 200 instances of the broker's function, all of them cold, publish to one segment on a table that takes so much of each key
+ * and no more, while the schedule has it rebalanced.
+ */
+export async function measureFunctionLoad(bench: Bench): Promise<void> {
+  const { stack, dir, signal } = bench;
+  const name = 'kelp-function-load';
+  await createTable({ ...stack.table, table: name }, createSystemClock(), signal);
+  const table = await startThrottledTable({
+    target: stack.table.endpoint,
+    unitsPerSecond: UNITS_PER_SECOND,
+    burstSeconds: BURST_SECONDS,
+    nowMs: () => performance.now(),
+  });
+  try {
+    bench.say(`n: ${INSTANCES} instances of the function, ${PER_PROCESS} a process`);
+    const environment = { ...environmentOf(bench), KELP_TABLE: name, KELP_TABLE_ENDPOINT: table.url };
+    const instances = INSTANCES + LOAD.calm.instances;
+    const fleet = await startFunctionFleet({ dir, children: stack.all, environment, instances, perProcess: PER_PROCESS, signal });
+    try {
+      await load(bench, fleet, table);
+    } finally {
+      await fleet.stop();
+    }
+  } finally {
+    await table.close();
+  }
+}
+
+async function load(bench: Bench, fleet: FunctionFleet, table: ThrottledTable): Promise<void> {
+  const { stack, signal, say } = bench;
+  const { token } = stack;
+  await createKelpClient({ url: fleet.leader, token, topic: TOPIC, signal }).createTopic({
+    segments: 1,
+    scaling: { maxSegments: SEGMENTS_MAX, targetCommitsPerSecond: TARGET_COMMITS_PER_SECOND },
+  });
+  const topic = topicOf({ url: fleet.broker(LOAD.flood.instances), token }, TOPIC, signal);
+  const watched = watchTable(table);
+  const run = await runFunctionLoad({ fleet, token, topic: TOPIC, signal }, LOAD).finally(watched.stop);
+  const { done, failed } = run.rebalanced;
+  say(`n: ${done} starts of the rebalancer, ${failed.length} failed${failed[0] === undefined ? '' : ` (${failed[0]})`}`);
+  const [segments, events] = [await topic.segments(), await topic.events()];
+  const writers = { before: LOAD.calm.instances, during: LOAD.flood.instances };
+  recordFlood(bench, 'n', { ...run, writers, table: watched.moments, segments, events });
+}
+
+function environmentOf({ stack: { store, table, token } }: Bench): Record<string, string> {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  return {
+    KELP_ROOT_TOKEN: token,
+    KELP_SECRET: secret,
+    KELP_INTERNAL_SECRET: secret,
+    KELP_S3_ENDPOINT: store.endpoint,
+    KELP_S3_BUCKET: store.bucket,
+    KELP_S3_ACCESS_KEY: store.accessKey,
+    KELP_S3_SECRET_KEY: store.secretKey,
+    AWS_REGION: table.region,
+    AWS_ACCESS_KEY_ID: table.accessKey,
+    AWS_SECRET_ACCESS_KEY: table.secretKey,
+  };
+}
