@@ -22,6 +22,8 @@ export type LoadWindows = {
   readonly sample: LoadSample;
   /** Between the last two samples, unsmoothed. */
   readonly latest: Rates;
+  /** How long apart these are; absent: nobody knows any more. */
+  readonly latestMs?: number;
   /** One for each of LOAD_WINDOWS_MS. */
   readonly averages: readonly Average[];
 };
@@ -33,6 +35,8 @@ export type LoadView = {
   readonly sampleAgeMs: number;
   /** Between the last two samples, unsmoothed: whether a flood is still there. */
   readonly latest: Rates;
+  /** How long apart these are; undefined: not known. */
+  readonly latestMs: number | undefined;
   /** One for each of LOAD_WINDOWS_MS. */
   readonly rates: readonly Rates[];
   /** Messages by 16th of the range: one for each of LOAD_WINDOWS_MS, and since the segment was made. Only their proportions mean anything. */
@@ -54,7 +58,7 @@ export function startWindows(sample: LoadSample, bornMs?: number): LoadWindows {
 
 /**
  * What came since the last sample is taken to have come evenly, however long that was: samples may be missing. After more than
- * LOAD_KNOWN_MS_MAX that is a forecast and no observation: one begins anew. A head that was read before, or shows less than is
+ * LOAD_KNOWN_MS_MAX that is a forecast and no observation of a flood: one begins anew. A head that was read before, or shows less than is
  * known, is a late answer and says nothing.
  */
 export function addSample(windows: LoadWindows, sample: LoadSample): LoadWindows {
@@ -65,18 +69,19 @@ export function addSample(windows: LoadWindows, sample: LoadSample): LoadWindows
   const buckets = sample.load.buckets.map((count, bucket) => (count - (load.buckets[bucket] ?? 0)) / seconds);
   const averages = windows.averages.map((average, window) => mix(average, { weight: 1, rates, buckets }, kept(window, seconds)));
   const sinceMs = seconds * 1_000 > LOAD_KNOWN_MS_MAX ? sample.atMs : windows.sinceMs;
-  return { ...windows, sinceMs, sample, latest: rates, averages };
+  return { ...windows, sinceMs, sample, latest: rates, latestMs: seconds * 1_000, averages };
 }
 
 /** What holds at a moment after the last sample: silence fades by itself, whether anybody looks or not. */
 export function viewAt(windows: LoadWindows, nowMs: number): LoadView {
-  const { bornMs, sinceMs, sample, latest, averages } = windows;
+  const { bornMs, sinceMs, sample, latest, latestMs, averages } = windows;
   const silentSeconds = Math.max(0, (nowMs - sample.atMs) / 1_000);
   return {
     ageMs: nowMs - bornMs,
     observedMs: sample.atMs - sinceMs,
     sampleAgeMs: nowMs - sample.atMs,
     latest,
+    latestMs,
     rates: averages.map((average, window) => rateOf(average, kept(window, silentSeconds))),
     buckets: [...averages.map((average) => average.buckets), sample.load.buckets],
   };

@@ -6,7 +6,8 @@ import {
   THROTTLED_KNOWN_MS,
 } from '../../model/scaling-limits.ts';
 import type { MergeReason, PlannedMerge, ScalingSettings } from '../../model/scaling.ts';
-import { addRates, forecastOf, isKnown, loadOf, type ScaledSegment } from './segment-load.ts';
+import type { LoadView } from './load-windows.ts';
+import { addRates, forecastOf, knownForMerging, loadOf, type ScaledSegment } from './segment-load.ts';
 
 /** The lowest load at which a segment of the topic was throttled lately: its targets were too high then. */
 export type Throttling = { readonly load: number; readonly atMs: number };
@@ -33,29 +34,35 @@ export function planMerges(settings: ScalingSettings, segments: readonly ScaledS
   const merges: PlannedMerge[] = [];
   for (const { pair, reason } of pairs.toSorted((a, b) => a.reason.load - b.reason.load)) {
     if (merges.length === count) break;
-    if (pair.some((segment) => used.has(segment))) continue;
-    for (const segment of pair) used.add(segment);
-    merges.push({ kind: 'merge', segments: [pair[0].segment, pair[1].segment], reason });
+    const [lower, upper] = pair.segments;
+    if (used.has(lower) || used.has(upper)) continue;
+    used.add(lower).add(upper);
+    merges.push({ kind: 'merge', segments: [lower.segment, upper.segment], reason });
   }
   return merges;
 }
 
-type Pair = readonly [ScaledSegment, ScaledSegment];
+/** `views`: what is known of each of them. */
+type Pair = { readonly segments: readonly [ScaledSegment, ScaledSegment]; readonly views: readonly [LoadView, LoadView] };
 
 function pairOf(lower: ScaledSegment | undefined, upper: ScaledSegment): Pair | undefined {
-  return lower !== undefined && mayMerge(lower) && mayMerge(upper) ? [lower, upper] : undefined;
+  if (lower === undefined) return undefined;
+  const [a, b] = [viewToMergeBy(lower), viewToMergeBy(upper)];
+  return a === undefined || b === undefined ? undefined : { segments: [lower, upper], views: [a, b] };
 }
 
-function mayMerge({ view, cameBy, busy }: ScaledSegment): boolean {
+/** Undefined: it may not be merged now. */
+function viewToMergeBy({ view, cameBy, busy }: ScaledSegment): LoadView | undefined {
   const coolDownMs = cameBy === 'merge' ? MERGE_AGAIN_COOL_DOWN_MS : MERGE_COOL_DOWN_MS;
-  return !busy && isKnown(view) && view.ageMs >= coolDownMs;
+  const known = knownForMerging(view);
+  return !busy && known !== undefined && known.ageMs >= coolDownMs ? known : undefined;
 }
 
 /** The window in which they carry most: a load that falls is still in the longest one, one that rises already in the shortest. */
-function forecast(settings: ScalingSettings, [lower, upper]: Pair): number {
+function forecast(settings: ScalingSettings, { views: [lower, upper] }: Pair): number {
   let most = 0;
-  for (const [window, rates] of (lower.view?.rates ?? []).entries()) {
-    const other = upper.view?.rates[window];
+  for (const [window, rates] of lower.rates.entries()) {
+    const other = upper.rates[window];
     if (other !== undefined) most = Math.max(most, loadOf(addRates(rates, other), settings));
   }
   return most;

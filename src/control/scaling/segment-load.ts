@@ -1,4 +1,4 @@
-import { LOAD_KNOWN_MS_MAX, LOAD_OBSERVED_MS_MIN, THROTTLED_LOAD_MIN } from '../../model/scaling-limits.ts';
+import { LOAD_KNOWN_MS_MAX, LOAD_OBSERVED_MS_MIN, LOAD_WINDOWS_MS, THROTTLED_LOAD_MIN } from '../../model/scaling-limits.ts';
 import type { Measure, Rates, ScalingTargets } from '../../model/scaling.ts';
 import type { SegmentRange } from '../../model/topic.ts';
 import type { LoadView } from './load-windows.ts';
@@ -50,6 +50,19 @@ export const addRates = (a: Rates, b: Rates): Rates => ({
 /** What its view is worth deciding by: read lately, and over some time. */
 export function isKnown(view: LoadView | undefined, observedMsMin = LOAD_OBSERVED_MS_MIN): view is LoadView {
   return view !== undefined && view.observedMs >= observedMsMin && view.sampleAgeMs <= LOAD_KNOWN_MS_MAX;
+}
+
+/**
+ * The same to be merged by: counters don't forget, so all that came in a time in which nobody looked is known, and only when it
+ * came is not. It is taken to have come in the shortest window: a flood that has just begun is merged by nobody.
+ */
+export function knownForMerging(view: LoadView | undefined): LoadView | undefined {
+  const unseenMs = view?.latestMs ?? 0;
+  if (view === undefined || view.sampleAgeMs > LOAD_KNOWN_MS_MAX || unseenMs <= LOAD_KNOWN_MS_MAX) return isKnown(view) ? view : undefined;
+  const times = unseenMs / LOAD_WINDOWS_MS[0];
+  const { messages, bytes, commits } = view.latest;
+  const [, ...longer] = view.rates;
+  return { ...view, rates: [{ messages: messages * times, bytes: bytes * times, commits: commits * times }, ...longer] };
 }
 
 /** The load at which the table throttles it. Undefined: it doesn't, or so little can't be what is too much for the table. */

@@ -34,10 +34,12 @@ async function startDue(watch: Watch): Promise<number> {
   const { parts, term, underWay } = watch;
   const { deps, times, pressures } = parts;
   await readIfDue(watch);
-  for (const topic of pressures.topics()) times.hasten(topic, deps.clock.monotonicMs());
+  // An item may name what is gone for as long as the broker is there.
+  for (const topic of pressures.topics()) if (times.knows(topic)) times.hasten(topic, deps.clock.monotonicMs());
   while (!term.signal.aborted) {
-    const next = times.next();
-    const dueInMs = (next?.dueMs ?? Infinity) - deps.clock.monotonicMs();
+    const nowMs = deps.clock.monotonicMs();
+    const next = times.next(nowMs);
+    const dueInMs = (next?.dueMs ?? Infinity) - nowMs;
     if (next === undefined || dueInMs > 0) return Math.min(deps.tickMs, dueInMs);
     // The end of any of them rings.
     if (underWay.size >= LOOKS_PARALLEL_MAX) return deps.tickMs;

@@ -15,8 +15,10 @@ export type Scene = {
   readonly calls: string[];
 };
 
-export async function scene(options: Partial<LeaderOptions> = {}): Promise<Scene> {
+/** `before`: what there is when it begins to lead. */
+export async function scene(options: Partial<LeaderOptions> = {}, before?: (world: FloodWorld) => Promise<void>): Promise<Scene> {
   const world = createFloodWorld();
+  await before?.(world);
   const [a] = [await world.live('a'), await world.live('b')];
   const calls: string[] = [];
   const table = interceptTable(world.table, (call, make) => (calls.push(call.name), make()));

@@ -130,10 +130,10 @@ test('after a time in which nobody looked, the average of it is a forecast, and 
   expect(viewAt(windows, 10_000).observedMs).toBe(10_000);
   const late = 10_000 + LOAD_KNOWN_MS_MAX + 1;
   const after = addSample(windows, sample(late, 1_000));
-  expect(viewAt(after, late)).toMatchObject({ observedMs: 0, ageMs: late, sampleAgeMs: 0 });
+  expect(viewAt(after, late)).toMatchObject({ observedMs: 0, ageMs: late, sampleAgeMs: 0, latestMs: LOAD_KNOWN_MS_MAX + 1 });
   expect(viewAt(after, late).rates[2]?.messages).toBeGreaterThan(0);
   const next = addSample(after, sample(late + 5_000, 1_000));
-  expect(viewAt(next, late + 5_000).observedMs).toBe(5_000);
+  expect(viewAt(next, late + 5_000)).toMatchObject({ observedMs: 5_000, latestMs: 5_000 });
   // Of a segment that was made that long ago, too.
   expect(viewAt(startWindows(sample(late, 1_000), 0), late)).toMatchObject({ observedMs: 0, ageMs: late });
 });

@@ -165,6 +165,22 @@ test('quiet neighbours merge, up to six tenths of the target in every window', (
     expect(plan(pair(windows)).changes).toEqual([]);
 });
 
+test('after a time in which nobody looked, what came in it merges by all of it at once, and splits nothing', () => {
+  const gap = (perSecond: number): ScaledSegment[] => {
+    const view = viewOf(perSecond, { observedMs: 0, latestMs: 200_000 });
+    return segmentsOf([view, view]);
+  };
+  expect(plan(gap(0)).changes).toMatchObject([MERGE]);
+  // 600 together in the shortest window, were it all that it had.
+  expect(plan(gap(15)).changes).toMatchObject([{ ...MERGE, reason: { load: 0.6 } }]);
+  expect(plan(gap(16)).changes).toEqual([]);
+  expect(plan(gap(9_000))).toMatchObject({ changes: [], held: [{ why: 'not-known' }, { why: 'not-known' }] });
+  // Long ago, that says nothing either.
+  expect(
+    plan(segmentsOf([viewOf(0, { observedMs: 0, latestMs: 200_000, sampleAgeMs: LOAD_KNOWN_MS_MAX + 1 }), viewOf(0)])).changes,
+  ).toEqual([]);
+});
+
 test('only pairs below the average merge, the quietest first, and no more than a third of the segments', () => {
   const rates = [100, 100, 900, 20, 10, 900, 900, 250, 250, 900, 900, 5];
   const { changes } = plan(segmentsOf(rates.map((rate) => viewOf(rate))));

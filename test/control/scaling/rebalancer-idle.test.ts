@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { segmentId } from '../../../src/model/ids.ts';
 import { QUIET_LOOK_MS_MAX, TOPICS_READ_MS } from '../../../src/model/scaling-limits.ts';
+import { putBroker, someBroker } from '../some-broker.ts';
 import { even } from './flood-world.ts';
 import { end, type Scene, scene } from './leading-scene.ts';
 
@@ -60,5 +62,20 @@ test('topics that come are found, those that go are forgotten', async () => {
   await world.clock.advance(5 * MINUTE_MS);
   expect(calls.filter((name) => /topic|head/.test(name))).toEqual([]);
   expect(await world.run(leader.duties.loads(gone.id, world.signal))).toEqual({ segments: [], hotKeys: [] });
+  await end(at);
+});
+
+test('a topic that is gone is looked for no more, though a broker’s item goes on naming it', async () => {
+  const at = await scene();
+  const { world, calls } = at;
+  const gone = await world.flooded({}, { name: 'gone' });
+  const pressure = [{ topic: gone.id, segment: segmentId(0), throttledPerSecond: 3, queuedMs: 0 }];
+  await putBroker(world.table, someBroker('b', { pressure, version: 1_000 }));
+  await world.clock.advance(MINUTE_MS);
+  await world.run(world.broker().topics.delete('gone', world.signal));
+  calls.length = 0;
+  await world.clock.advance(MINUTE_MS);
+  // The one that finds that it is gone, and one for each listing that had it still.
+  expect(calls.filter((name) => name === 'get topic').length).toBeLessThanOrEqual(3);
   await end(at);
 });

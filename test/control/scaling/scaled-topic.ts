@@ -31,6 +31,7 @@ export function viewOf(messages: number, changes: Partial<LoadView> & { readonly
     observedMs: DAY_MS,
     sampleAgeMs: 0,
     latest: ratesOf(windows[0] ?? 0),
+    latestMs: 5_000,
     rates: windows.map(ratesOf),
     buckets: [...LOAD_WINDOWS_MS, 'ever'].map(() => EVEN),
     ...others,
