@@ -33,12 +33,14 @@ export const answerOf = (result: Invoked['result']): Answered => ({
   body: JSON.parse(result?.body || '{}') as Record<string, unknown>,
 });
 
+export type Endpoints = { readonly store?: string; readonly table?: string };
+
 /** Instances of functions in processes of their own, on a table of their own, and an API that nothing happens to. */
 export type FunctionWorld = {
   readonly store: StoreAddress;
   readonly table: TableAddress;
-  /** `endpoints`: what stands before the stores. */
-  start(name: string, endpoints?: { readonly store?: string; readonly table?: string }): Promise<FunctionProcess>;
+  /** `endpoints`: what stands before the stores. `more`: of its environment. */
+  start(name: string, endpoints?: Endpoints, more?: Readonly<Record<string, string>>): Promise<FunctionProcess>;
   /** By an instance in this process. */
   ask(event: APIGatewayProxyEventV2): Promise<Answered>;
   /** All messages of the topic, as texts. */
@@ -66,12 +68,12 @@ export async function createFunctionWorld(built: BuiltFunctions): Promise<Functi
     store,
     table: address,
     ask,
-    async start(name, endpoints = {}) {
+    async start(name, endpoints = {}, more = {}) {
       const environment = functionVariables(
         { ...store, endpoint: endpoints.store ?? store.endpoint },
         { ...address, endpoint: endpoints.table ?? address.endpoint },
       );
-      const started = await startFunction({ file: built.file(name), environment, dir });
+      const started = await startFunction({ file: built.file(name), environment: { ...environment, ...more }, dir });
       processes.push(started);
       return started;
     },
