@@ -103,7 +103,7 @@ const tooFast = (): KelpError => new KelpError('unavailable', 'unavailable', 'th
 async function plan(deps: MoveDeps, topic: Topic, changing: Changing, signal: AbortSignal): Promise<Plan> {
   const changes: TopologyChange[] = [];
   const settled = new Map<string, Applied>();
-  let room = roomOf(topic);
+  let room = roomOf(topic, deps.clock.nowMs());
   let next = topic.nextSegment;
   for (const asked of changing.asked) {
     const { id, change } = asked;

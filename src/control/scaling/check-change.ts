@@ -3,6 +3,7 @@ import type { SegmentId } from '../../model/ids.ts';
 import { SEGMENTS_OPEN_MAX } from '../../model/limits.ts';
 import type { PlannedMerge, PlannedSplit } from '../../model/scaling.ts';
 import { type Range, scalingOf, type SegmentRange, type Topic } from '../../model/topic.ts';
+import { keptMin } from './schedule.ts';
 
 /** What is to become of segments; a planned change is one. */
 export type SegmentChange = Pick<PlannedSplit, 'kind' | 'segment' | 'at'> | Pick<PlannedMerge, 'kind' | 'segments'>;
@@ -45,11 +46,15 @@ function split({ segment, lo, hi }: SegmentRange, at: number, room: Room): Repla
 
 const notSplittable = (message: string): KelpError => new KelpError('conflict', 'not-splittable', message);
 
-/** Whichever of the pending changes are done first. */
-export function roomOf({ open, changes, settings }: Topic): Room {
-  const { minSegments, maxSegments } = scalingOf(settings);
+/**
+ * Whichever of the pending changes are done first. By the calendar, what an expected flood asks for counts as the settings' own:
+ * the planner would split it again.
+ */
+export function roomOf({ open, changes, settings }: Topic, wallMs: number): Room {
+  const { minSegments, maxSegments, schedule } = scalingOf(settings);
+  const floor = Math.max(1, minSegments, keptMin(schedule, wallMs));
   const grown = changes.map(({ parents, children }) => children.length - parents.length);
   const coming = grown.reduce((sum, by) => sum + Math.max(0, by), 0);
   const going = grown.reduce((sum, by) => sum + Math.max(0, -by), 0);
-  return { more: Math.min(maxSegments, SEGMENTS_OPEN_MAX) - open.length - coming, fewer: open.length - going - minSegments };
+  return { more: Math.min(maxSegments, SEGMENTS_OPEN_MAX) - open.length - coming, fewer: open.length - going - floor };
 }

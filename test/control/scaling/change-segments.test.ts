@@ -4,6 +4,7 @@ import { createMessenger } from '../../../src/control/failover/tell-brokers.ts';
 import { type Applied, changeSegments, type AskedChange } from '../../../src/control/scaling/change-segments.ts';
 import { type BrokerId, segmentId } from '../../../src/model/ids.ts';
 import { SEGMENTS_OPEN_MAX } from '../../../src/model/limits.ts';
+import { FLOOD_KEEP_MS } from '../../../src/model/scaling-limits.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import { intend } from '../../../src/topology/apply-change.ts';
 import { readScaling } from '../../../src/topology/scale-history.ts';
@@ -14,6 +15,7 @@ import { tiles } from '../../topology/tiles.ts';
 import { readLineage, unlisted } from '../failover/check-topology.ts';
 import { createFailoverWorld, type FailoverWorld, type LeaderOptions, type TestLeader } from '../failover/world.ts';
 import { brokerId } from '../some-broker.ts';
+import { createFloodWorld } from './flood-world.ts';
 
 const [a, b, c] = [brokerId('a'), brokerId('b'), brokerId('c')];
 const ALL = [a, b, c];
@@ -260,4 +262,24 @@ test('nobody to choose: nothing is written, and nothing counted', async () => {
   for (const id of ['a', 'b', 'c']) await at.world.live(id, { drainPerSecond: 1 });
   await expect(change(at, split(0, 9))).rejects.toMatchObject({ kind: 'unavailable', code: 'no-brokers' });
   expect(await at.world.read(at.topic)).toEqual(at.topic);
+});
+
+test('below what an expected flood asks for nothing is merged by hand, while the planner would not either', async () => {
+  const world = createFloodWorld();
+  const living = [{ id: await world.live('a'), url: 'http://a:80' }];
+  const leader = world.leader(a);
+  const deps: MoveDeps = { ...leader.deps, messenger: createMessenger(leader.deps), living: () => living, unfit: () => new Set() };
+  const begins = new Date(world.clock.nowMs() + FLOOD_KEEP_MS + 60_000);
+  const cron = `${begins.getUTCMinutes()} ${begins.getUTCHours()} * * *`;
+  const topic = await world.flooded({ schedule: [{ cron, durationSeconds: 600, minSegments: 3 }] }, { segments: 4 });
+  const at = { world, topic, leader, deps };
+  // More than an hour before it.
+  const [early] = await change(at, merge(0, 1));
+  expect(early?.refused).toBeUndefined();
+  await world.clock.advance(120_000);
+  expect(codesOf(await change(at, merge(2, 3)))).toEqual(['not-mergeable']);
+  // Once it is over, as before it.
+  await world.clock.advance(FLOOD_KEEP_MS + 600_000);
+  const [late] = await change(at, merge(2, 3));
+  expect(late?.refused).toBeUndefined();
 });
