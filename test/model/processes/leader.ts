@@ -36,13 +36,13 @@ export function changing(
   };
 }
 
-/** Replaces open segments by one child over all their ranges, whose id comes from the topic's counter. */
-export function leader(name: string, parents: readonly SegmentId[]): Process {
+/** Replaces open segments by so many children over all their ranges, whose ids come from the topic's counter. */
+export function leader(name: string, parents: readonly SegmentId[], children = 1): Process {
   return changing(name, async (deps) => {
     const topic = await readTopic(deps);
     const ranges = topic.open.filter((range) => parents.includes(range.segment));
     if (ranges.length < parents.length) return { ended: 'too late' };
-    const change = failover(name, topic, ranges);
+    const change = changeOf(name, topic, ranges, children);
     const intended = await intend(deps, topic, [change], NEVER_ABORTED);
     if (intended === undefined) return { ended: 'overtaken' };
     await applyChanges(deps, intended, [change], NEVER_ABORTED);
@@ -50,13 +50,16 @@ export function leader(name: string, parents: readonly SegmentId[]): Process {
   });
 }
 
-function failover(name: string, topic: Topic, ranges: readonly SegmentRange[]): TopologyChange {
-  const child = {
-    segment: segmentId(topic.nextSegment),
-    lo: Math.min(...ranges.map(({ lo }) => lo)),
-    hi: Math.max(...ranges.map(({ hi }) => hi)),
-  };
-  return { id: name, kind: ranges.length > 1 ? 'merge' : 'failover', parents: ranges.map(({ segment }) => segment), children: [child] };
+function changeOf(name: string, topic: Topic, ranges: readonly SegmentRange[], parts: number): TopologyChange {
+  const first = Math.min(...ranges.map(({ lo }) => lo));
+  const width = Math.max(...ranges.map(({ hi }) => hi)) + 1 - first;
+  const children = Array.from({ length: parts }, (_, n) => ({
+    segment: segmentId(topic.nextSegment + n),
+    lo: first + (n * width) / parts,
+    hi: first + ((n + 1) * width) / parts - 1,
+  }));
+  const kind = ranges.length > 1 ? 'merge' : 'failover';
+  return { id: name, kind: parts > 1 ? 'split' : kind, parents: ranges.map(({ segment }) => segment), children };
 }
 
 async function readTopic(deps: TopologyDeps): Promise<Topic> {

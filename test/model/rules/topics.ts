@@ -1,6 +1,6 @@
 import { type Rule } from './rule.ts';
 
-// Topology changes, as far as creation, deletion and replacement by one child go.
+// Topology changes: creation, deletion, replacement by one child or by two.
 
 export const topicRules: readonly Rule[] = [
   {
@@ -17,6 +17,32 @@ export const topicRules: readonly Rule[] = [
     faults: ['lineage'],
   },
   {
+    row: 'T1 splits',
+    without: 'of two splits at once, the second one takes its ids from the counter that the first one has raised',
+    patches: [
+      {
+        file: 'topology/apply-change.ts',
+        from: "const condition = [{ op: '=' as const, path: ['version'], value: from.version }];",
+        to: 'const condition = [];',
+      },
+    ],
+    search: 'splits',
+    faults: ['lineage'],
+  },
+  {
+    row: 'T1 splits, all ids',
+    without: 'the counter goes on by all children of a split',
+    patches: [
+      {
+        file: 'topology/plan-change.ts',
+        from: 'nextSegment: topic.nextSegment + children.length,',
+        to: 'nextSegment: topic.nextSegment + 1,',
+      },
+    ],
+    search: 'splits',
+    faults: ['lineage'],
+  },
+  {
     row: 'T2',
     without: 'the new list is published on the version read',
     patches: [
@@ -28,6 +54,19 @@ export const topicRules: readonly Rule[] = [
     ],
     search: 'changes',
     faults: ['stale-list'],
+  },
+  {
+    row: 'T2 splits',
+    without: 'a split publishes all of its children',
+    patches: [
+      {
+        file: 'topology/plan-change.ts',
+        from: 'const children = pending.flatMap((change) => change.children).map(',
+        to: 'const children = pending.flatMap((change) => change.children.slice(0, 1)).map(',
+      },
+    ],
+    search: 'splits',
+    faults: ['tiling'],
   },
   {
     row: 'T3',

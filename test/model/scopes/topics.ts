@@ -26,14 +26,14 @@ const nameEntry = (topic: Topic): readonly [Key, Item] => [
   encodeName({ tenant: TENANT_DEFAULT, name: NAME, topic: topic.id, nextSegment: topic.firstSegment, version: 1 }),
 ];
 
-/** Two leaders change two segments side by side: two at once is what a paused leader amounts to. */
-export function changes(size: Faults & { readonly carriers: number; readonly publishers: number }): Scope {
+/** Two leaders change two segments side by side, into `children` each: two at once is what a paused leader amounts to. */
+export function changes(size: Faults & { readonly children: number; readonly carriers: number; readonly publishers: number }): Scope {
   const heads = [LEFT, RIGHT].map((range) => openHead(range.segment, range));
   return {
     items: [topicEntry(topicItem([LEFT, RIGHT])), headItem(heads[0] as Item, LEFT.segment), headItem(heads[1] as Item, RIGHT.segment)],
     processes: [
-      leader('leader1', [LEFT.segment]),
-      leader('leader2', [RIGHT.segment]),
+      leader('leader1', [LEFT.segment], size.children),
+      leader('leader2', [RIGHT.segment], size.children),
       ...Array.from({ length: size.carriers }, (_, index) => carrier(`carrier${index + 1}`)),
       ...['A'].slice(0, size.publishers).map((name) =>
         publisher({

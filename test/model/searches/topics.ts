@@ -8,8 +8,19 @@ export const topicsSearches: readonly Search[] = [
     rows: 'T1, T2',
     file: 'topics',
     scope: 'changes',
-    small: { carriers: 0, publishers: 0, unanswered: 1, late: 1 },
-    large: [{ carriers: 0, publishers: 1, unanswered: 2, late: 2 }],
+    small: { children: 1, carriers: 0, publishers: 0, unanswered: 1, late: 1 },
+    large: [{ children: 1, carriers: 0, publishers: 1, unanswered: 2, late: 2 }],
+  },
+  {
+    name: 'splits',
+    rows: 'T1, T2',
+    file: 'topics',
+    scope: 'changes',
+    small: { children: 2, carriers: 0, publishers: 0, unanswered: 0, late: 0 },
+    large: [
+      { children: 2, carriers: 0, publishers: 0, unanswered: 0, late: 1 },
+      { children: 2, carriers: 0, publishers: 0, unanswered: 1, late: 0 },
+    ],
   },
   {
     name: 'childOpens',
