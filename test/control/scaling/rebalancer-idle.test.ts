@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { segmentId } from '../../../src/model/ids.ts';
-import { QUIET_LOOK_MS_MAX, TOPICS_READ_MS } from '../../../src/model/scaling-limits.ts';
+import { LOOKS_PARALLEL_MAX, QUIET_LOOK_MS_MAX, TOPICS_READ_MS } from '../../../src/model/scaling-limits.ts';
+import { interceptTable } from '../../simulation/intercept.ts';
 import { putBroker, someBroker } from '../some-broker.ts';
-import { even } from './flood-world.ts';
-import { end, type Scene, scene } from './leading-scene.ts';
+import { createFloodWorld, even } from './flood-world.ts';
+import { end, type Scene, scene, TICK_MS } from './leading-scene.ts';
 
 // Topics in which nothing happens, and topics that come and go.
 
@@ -35,6 +36,29 @@ describe('what it costs', () => {
     expect(heads).toBeLessThanOrEqual(2_200);
     await end(at);
   }, 60_000);
+
+  test('a table that is slow has the looks of a few topics to answer at a time, and no more', async () => {
+    const world = createFloodWorld();
+    const [a] = [await world.live('a'), await world.live('b')];
+    for (let n = 0; n < 40; n += 1) await world.flooded({}, { name: `t${n}` });
+    let [underWay, most, made] = [0, 0, 0];
+    const table = interceptTable(world.table, async (call, make, signal) => {
+      // Of the topics themselves: each look reads its own, and a head.
+      if (!/get (topic|head)/.test(call.name)) return make();
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await world.clock.sleep(300, signal);
+      underWay -= 1;
+      made += 1;
+      return make();
+    });
+    const leading = world.leader(a, { table, rebalanceMs: TICK_MS }).lead();
+    await world.clock.advance(MINUTE_MS);
+    expect(most).toBe(LOOKS_PARALLEL_MAX);
+    // Of those that end, others take the places.
+    expect(made).toBeGreaterThan(200);
+    await leading.stop();
+  });
 
   async function mostASecond({ world, calls }: Scene, seconds: number): Promise<number> {
     let most = 0;
