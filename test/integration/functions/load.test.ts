@@ -51,7 +51,7 @@ test(
     expect(findings).toEqual([]);
     expect(rebalanced.failed).toEqual([]);
     expect(published.filter(({ outcome }) => outcome === 'acknowledged').length).toBeGreaterThan(published.length / 4);
-    // It is throttled, so that something is to be relieved, and is relieved by the schedule alone.
+    // Something was to be relieved; a throttled instance or the schedule has done it.
     expect(table.counts().refused).toBeGreaterThan(0);
     const events = await topicOf({ url: fleet.broker(0), token }, TOPIC, signal).events();
     expect(events.length).toBeGreaterThan(0);
