@@ -108,8 +108,10 @@ describe('many at once', () => {
 test(
   'the role of the sweeper is enough for what it does',
   async () => {
-    expect((await send('DELETE', '/v1/topics/bodies')).status).toBe(204);
-    expect(await stack.invoke('sweep')).toMatchObject({ status: 200, failed: false });
+    await send('PUT', '/v1/topics/deleted', { body: { partitionKey: 'key' } });
+    await send('POST', '/v1/topics/deleted/message?key=a', { body: 'x', headers: { 'content-type': 'text/plain' } });
+    expect((await send('DELETE', '/v1/topics/deleted')).status).toBe(204);
+    expect(await stack.invoke('sweep')).toEqual({ status: 200, failed: false, payload: 'null' });
   },
   TEST_MS,
 );

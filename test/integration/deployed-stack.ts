@@ -133,7 +133,7 @@ async function deploy(children: Children, folder: string, endpoint: string): Pro
 }
 
 async function apiId(endpoint: string): Promise<string> {
-  const { items } = JSON.parse(await call(endpoint, 'apigateway', 'GET', '/v2/apis')) as { items: { apiId: string }[] };
+  const { items } = JSON.parse(await ask('apigateway', `${endpoint}/v2/apis`)) as { items: { apiId: string }[] };
   if (items.length !== 1) throw new Error(`there are ${items.length} HTTP APIs`);
   return items[0]?.apiId ?? '';
 }
@@ -151,14 +151,17 @@ async function invoke(endpoint: string, name: string): Promise<Invoked> {
   return { status: answer.status, failed: answer.headers.has('x-amz-function-error'), payload: await answer.text() };
 }
 
-/** Asks the platform: by an operation's name, or by a path. */
-async function call(endpoint: string, service: string, operation: string, body: object | string): Promise<string> {
-  const target = typeof body === 'string' ? {} : { 'x-amz-target': operation, 'content-type': 'application/x-amz-json-1.1' };
-  const path = typeof body === 'string' ? body : '/';
-  const init = typeof body === 'string' ? { method: operation } : { method: 'POST', body: JSON.stringify(body) };
-  const answer = await fetch(`${endpoint}${path}`, { ...init, headers: { ...signedAs(service), ...target } });
+function call(endpoint: string, service: string, operation: string, asked: object): Promise<string> {
+  const headers = { 'x-amz-target': operation, 'content-type': 'application/x-amz-json-1.1' };
+  return ask(service, endpoint, { method: 'POST', headers, body: JSON.stringify(asked) });
+}
+
+type Asking = { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body: string };
+
+async function ask(service: string, url: string, { headers = {}, ...asking }: Partial<Asking> = {}): Promise<string> {
+  const answer = await fetch(url, { ...asking, headers: { ...signedAs(service), ...headers } });
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`${service} ${operation}: ${answer.status} ${text}`);
+  if (!answer.ok) throw new Error(`${service} at ${url}: ${answer.status} ${text}`);
   return text;
 }
 

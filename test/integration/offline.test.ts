@@ -17,12 +17,13 @@ const BYTES = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
 
 const dir = mkdtempSync(join(tmpdir(), 'kelp-offline-'));
 let started: Started;
+let token: string;
 let send: Send;
 
 beforeAll(async () => {
   started = runStart(dir, {}, ['--functions']);
   const url = await started.ready();
-  const token = readFileSync(join(dir, 'root-token'), 'utf8');
+  token = readFileSync(join(dir, 'root-token'), 'utf8');
   const fetchThere = (request: Request): Promise<Response> => fetch(request.url.replace('http://kelp.test', url), request);
   send = (method, path, sending) => sendBy(fetchThere, method, path, { token, ...sending });
 }, START_MS);
@@ -77,8 +78,10 @@ test(
   2 * MINUTE_MS,
 );
 
-test('a stop leaves nothing running', async () => {
+test('a stop leaves nothing running, and no secret in the log', async () => {
   started.signal('SIGTERM');
   expect(await started.exited).toMatchObject({ code: 0, errors: '' });
   expect(childrenOf(dir)).toEqual([]);
+  expect(log()).toContain('PUT /v1/topics/hot');
+  expect(log()).not.toContain(token);
 });
