@@ -100,6 +100,8 @@ async function startMinistack(children: Children, endpoint: string): Promise<str
     LAMBDA_EXECUTOR: 'local',
     IOT_MTLS_ENABLED: 'false',
     AUTH: 'true',
+    // Where the functions' code goes, and would stay.
+    TMPDIR: children.dir,
     // The functions get what it has itself.
     KELP_TABLE_ENDPOINT: endpoint,
   };
