@@ -6,17 +6,17 @@ export type Watch = <T>(call: Promise<T>) => Promise<T>;
 
 /** So that somebody knows of calls that nobody waits for any more: of several at once, one has failed. */
 export const watchedTable = (table: MetadataTable, watch: Watch): MetadataTable => ({
-  get: (...asked) => watch(table.get(...asked)),
-  put: (...asked) => watch(table.put(...asked)),
-  update: (...asked) => watch(table.update(...asked)),
-  delete: (...asked) => watch(table.delete(...asked)),
-  query: (...asked) => watch(table.query(...asked)),
+  get: (key, signal) => watch(table.get(key, signal)),
+  put: (key, item, condition, signal) => watch(table.put(key, item, condition, signal)),
+  update: (key, update, signal) => watch(table.update(key, update, signal)),
+  delete: (key, condition, signal) => watch(table.delete(key, condition, signal)),
+  query: (query, signal) => watch(table.query(query, signal)),
 });
 
 /** As {@link watchedTable}. */
 export const watchedStore = (store: ObjectStore, watch: Watch): ObjectStore => ({
-  put: (...asked) => watch(store.put(...asked)),
-  getRange: (...asked) => watch(store.getRange(...asked)),
-  list: (...asked) => watch(store.list(...asked)),
-  delete: (...asked) => watch(store.delete(...asked)),
+  put: (key, body, signal) => watch(store.put(key, body, signal)),
+  getRange: (key, start, length, signal) => watch(store.getRange(key, start, length, signal)),
+  list: (prefix, page, signal) => watch(store.list(prefix, page, signal)),
+  delete: (key, signal) => watch(store.delete(key, signal)),
 });
