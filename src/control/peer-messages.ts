@@ -22,7 +22,7 @@ const nothing = z.object({});
 const rate = z.number().check(z.nonnegative());
 const share = z.number().check(z.minimum(0), z.maximum(1));
 const perSegment = <T extends z.ZodMiniType>(one: T) => z.readonly(z.array(one).check(z.maxLength(SEGMENTS_OPEN_MAX)));
-const pressure = z.object({ topic, segment, throttledPerSecond: count, queuedMs: count });
+const pressure = z.object({ topic, segment, throttledWrites: count, queuedMs: count });
 const segments = z.readonly(z.tuple([segment, segment]));
 const hotKeys = perSegment(z.object({ segment, lo: partition, hi: partition, share, load: rate }));
 

@@ -69,10 +69,10 @@ function decodeLoad(item: Item): BrokerLoad {
 }
 
 export function encodePressure(pressure: readonly SegmentPressure[]): Value {
-  return pressure.map(({ topic, segment, throttledPerSecond, queuedMs }) => ({
+  return pressure.map(({ topic, segment, throttledWrites, queuedMs }) => ({
     topic,
     segment,
-    throttled: throttledPerSecond,
+    throttled: throttledWrites,
     queued: queuedMs,
   }));
 }
@@ -82,7 +82,7 @@ function decodePressure(value: Value): SegmentPressure {
   return {
     topic: stringField(item, 'topic') as TopicId,
     segment: stringField(item, 'segment') as SegmentId,
-    throttledPerSecond: integerField(item, 'throttled'),
+    throttledWrites: integerField(item, 'throttled'),
     queuedMs: integerField(item, 'queued'),
   };
 }

@@ -34,8 +34,9 @@ export const COMMIT_MESSAGES_FEW = 2;
 export const THROTTLED_COMMIT_MESSAGES_FEW = 8;
 /** A throttled segment below this part of its target is not split: it isn't this one that is too hot for the table. */
 export const THROTTLED_LOAD_MIN = 1 / 16;
-/** How long after one was throttled any other one of its topic that carries as much is as urgent: the flood comes to it next. */
+/** How long after one was throttled any other one of its topic that carries half as much is as urgent: the flood comes to it next. */
 export const THROTTLED_HASTE_MS = 60_000;
+export const THROTTLED_HASTE_SHARE = 0.5;
 /** How long a topic's segments are merged with care after one was throttled. */
 export const THROTTLED_KNOWN_MS = 3_600_000;
 /** Of a segment's load, what a cut beside a hot partition must take away from it. */
@@ -81,6 +82,8 @@ export const PRESSED_SEGMENTS_MAX = 16;
 export const PRESSURE_WINDOW_MS = 10_000;
 /** How long a segment's load has to be many times over its target before the leader is told: shorter, one large request is a flood. */
 export const SEVERE_WINDOW_MS = 2_000;
+/** Refused writes in that time from which on a segment is throttled: a single one may be the table's own affair, such as its growing. */
+export const THROTTLED_WRITES_MIN = 2;
 /** A queue that is shorter than that is how groups come together. */
 export const QUEUED_MS_MIN = 1_000;
 /** How often the leader is told of a topic's segments: its answer takes a second or two to show. */

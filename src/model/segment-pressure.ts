@@ -1,11 +1,15 @@
 import type { SegmentId, TopicId } from './ids.ts';
+import { THROTTLED_WRITES_MIN } from './scaling-limits.ts';
 
 /** What a broker notices of a segment that it commits to, and that has too much to do. Integers. */
 export type SegmentPressure = {
   readonly topic: TopicId;
   readonly segment: SegmentId;
-  /** Commits a second that the table refused for their rate, rounded up; 0: none. */
-  readonly throttledPerSecond: number;
+  /** Writes of its head that the table refused for their rate within PRESSURE_WINDOW_MS; it is throttled from THROTTLED_WRITES_MIN on. */
+  readonly throttledWrites: number;
   /** The longest that messages waited for their commit to begin, milliseconds. */
   readonly queuedMs: number;
 };
+
+export const isThrottled = ({ throttledWrites }: Pick<SegmentPressure, 'throttledWrites'>): boolean =>
+  throttledWrites >= THROTTLED_WRITES_MIN;

@@ -9,7 +9,7 @@ import {
   SEVERE_LOAD,
   SEVERE_WINDOW_MS,
 } from '../model/scaling-limits.ts';
-import type { SegmentPressure } from '../model/segment-pressure.ts';
+import { isThrottled, type SegmentPressure } from '../model/segment-pressure.ts';
 import { scalingOf, type Topic } from '../model/topic.ts';
 import type { Clock } from '../ports/clock.ts';
 
@@ -84,7 +84,7 @@ export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): Pr
     throttled(topic, segment) {
       const { now, of } = current(topic, segment);
       now.throttled += 1;
-      tell(of, NUDGE_MS);
+      if (isThrottled(pressureOf(of, now.second))) tell(of, NUDGE_MS);
     },
     queued(topic, segment, ms) {
       const { now } = current(topic, segment);
@@ -130,10 +130,10 @@ function pressureOf({ topic, segment, seconds }: Metered, nowSecond: number): Se
     throttled += one.throttled;
     queuedMs = Math.max(queuedMs, one.queuedMs);
   }
-  return { topic, segment, throttledPerSecond: Math.ceil(throttled / WINDOW_SECONDS), queuedMs };
+  return { topic, segment, throttledWrites: throttled, queuedMs };
 }
 
-const isPressed = ({ throttledPerSecond, queuedMs }: SegmentPressure): boolean => throttledPerSecond > 0 || queuedMs > QUEUED_MS_MIN;
+const isPressed = (pressure: SegmentPressure): boolean => isThrottled(pressure) || pressure.queuedMs > QUEUED_MS_MIN;
 
 /** Over the whole span. */
 function carries(
@@ -159,6 +159,6 @@ function carries(
 /** Throttling first: the table can do no more, and a queue is what comes of it. */
 function worst(pressures: readonly SegmentPressure[]): readonly SegmentPressure[] {
   return pressures
-    .toSorted((one, other) => other.throttledPerSecond - one.throttledPerSecond || other.queuedMs - one.queuedMs)
+    .toSorted((one, other) => other.throttledWrites - one.throttledWrites || other.queuedMs - one.queuedMs)
     .slice(0, PRESSED_SEGMENTS_MAX);
 }

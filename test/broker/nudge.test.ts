@@ -37,22 +37,22 @@ async function site(answer: () => { readonly status: number; readonly body: Uint
     expect(brief(result)[0]).toMatch(/^s0000000:/);
     await world.clock.advance(1);
   };
-  const pressures = (throttledPerSecond: number) => [
-    { topic: topic.id, segment: firstSegment(topic), throttledPerSecond, queuedMs: expect.any(Number) as number },
+  const pressures = (throttledWrites: number) => [
+    { topic: topic.id, segment: firstSegment(topic), throttledWrites, queuedMs: expect.any(Number) as number },
   ];
-  return { world, broker, publish, nudges, nudge: ['b', { topic: topic.id, pressures: pressures(1) }] };
+  return { world, broker, publish, nudges, nudge: (writes: number) => ['b', { topic: topic.id, pressures: pressures(writes) }] };
 }
 
 describe('a segment that is throttled', () => {
   test('is told of to the leader, in the background, and again after a while', async () => {
     const { world, broker, publish, nudges, nudge } = await site(() => ({ status: 200, body: encoder.encode('{}') }));
     await publish();
-    expect(nudges).toEqual([nudge]);
+    expect(nudges).toEqual([nudge(2)]);
     await publish();
     expect(nudges).toHaveLength(1);
     await world.clock.advance(NUDGE_MS);
     await publish();
-    expect(nudges).toEqual([nudge, nudge]);
+    expect(nudges).toEqual([nudge(2), nudge(4)]);
     expect(broker.notes.counts.get('kelp.nudges.failed')).toBeUndefined();
   });
 

@@ -8,7 +8,7 @@ import { NUDGE_MS } from '../../src/model/scaling-limits.ts';
 import { createVirtualClock } from '../simulation/virtual-clock.ts';
 
 const TOPIC = 'tz7unqpl8fj8enug' as TopicId;
-const PRESSURES = [{ topic: TOPIC, segment: segmentId(0), throttledPerSecond: 3, queuedMs: 0 }];
+const PRESSURES = [{ topic: TOPIC, segment: segmentId(0), throttledWrites: 3, queuedMs: 0 }];
 const NOW_MS = 1_000_000;
 const { signal } = new AbortController();
 

@@ -49,7 +49,7 @@ const REQUESTS = {
   drain: { broker: 'b', perSecond: 20 },
   change: { topic: TOPIC, change: { kind: 'split', id: 'c0123456789abcdef', segment: 's0000000', at: 7 } },
   rebalance: { dryRun: true },
-  nudge: { topic: TOPIC, pressures: [{ topic: TOPIC, segment: 's0000000', throttledPerSecond: 3, queuedMs: 0 }] },
+  nudge: { topic: TOPIC, pressures: [{ topic: TOPIC, segment: 's0000000', throttledWrites: 3, queuedMs: 0 }] },
   loads: { topic: TOPIC },
 } as const;
 
@@ -94,7 +94,7 @@ describe('an operation', () => {
     }
     for (const dryRun of ['true', 1]) await expect(call('rebalance', JSON.stringify({ dryRun }))).rejects.toMatchObject(isInvalid);
     const [pressure] = REQUESTS.nudge.pressures;
-    for (const wrong of [{ topic: 'orders' }, { segment: 7 }, { throttledPerSecond: 0.5 }, { queuedMs: -1 }, { queuedMs: undefined }]) {
+    for (const wrong of [{ topic: 'orders' }, { segment: 7 }, { throttledWrites: 0.5 }, { queuedMs: -1 }, { queuedMs: undefined }]) {
       const body = JSON.stringify({ topic: TOPIC, pressures: [{ ...pressure, ...wrong }] });
       await expect(call('nudge', body)).rejects.toMatchObject(isInvalid);
     }

@@ -76,7 +76,7 @@ const brokerLoad = fc.record({
   busyPercent: fc.nat({ max: 100 }),
   memoryBytes: fc.maxSafeNat(),
 });
-const pressure = fc.record({ topic: topicId, segment: arbitrarySegment, throttledPerSecond: fc.nat(), queuedMs: fc.nat() });
+const pressure = fc.record({ topic: topicId, segment: arbitrarySegment, throttledWrites: fc.nat(), queuedMs: fc.nat() });
 const broker: fc.Arbitrary<BrokerRecord> = fc
   .record({
     id: fc.string() as fc.Arbitrary<BrokerId>,

@@ -44,10 +44,10 @@ function site() {
   return { clock, told, meter, throttle };
 }
 
-const pressure = (throttledPerSecond: number, queuedMs: number, segment: SegmentId = S, topic: TopicId = T): SegmentPressure => ({
+const pressure = (throttledWrites: number, queuedMs: number, segment: SegmentId = S, topic: TopicId = T): SegmentPressure => ({
   topic,
   segment,
-  throttledPerSecond,
+  throttledWrites,
   queuedMs,
 });
 
@@ -60,33 +60,43 @@ describe('what is named', () => {
     expect(told).toEqual([]);
   });
 
-  test('are refused commits a second, rounded up, and the longest queueing, for as long as the window', async () => {
+  test('are refused writes, and the longest queueing, for as long as the window', async () => {
     const { clock, meter, throttle } = site();
-    throttle(1);
-    expect(meter.sample()).toEqual([pressure(1, 0)]);
-    throttle(20);
+    throttle(2);
+    expect(meter.sample()).toEqual([pressure(2, 0)]);
+    throttle(19);
     meter.queued(T, S, 700.2);
     meter.queued(T, S, 300);
-    expect(meter.sample()).toEqual([pressure(3, 701)]);
+    expect(meter.sample()).toEqual([pressure(21, 701)]);
     await clock.advance(1_000);
     meter.queued(T, S, 1_200);
     await clock.advance(PRESSURE_WINDOW_MS - 1_001);
-    expect(meter.sample()).toEqual([pressure(3, 1_200)]);
+    expect(meter.sample()).toEqual([pressure(21, 1_200)]);
     await clock.advance(1);
     expect(meter.sample()).toEqual([pressure(0, 1_200)]);
     await clock.advance(1_000);
     expect(meter.sample()).toEqual([]);
   });
 
+  test('is nothing that the table refused once in that time', async () => {
+    const { clock, told, meter, throttle } = site();
+    for (let n = 0; n < 3; n += 1) {
+      throttle(1);
+      expect(meter.sample()).toEqual([]);
+      await clock.advance(PRESSURE_WINDOW_MS);
+    }
+    expect(told).toEqual([]);
+  });
+
   test('are the worst, throttled ones before those that only wait', () => {
     const { meter, throttle } = site();
     for (let n = 0; n < PRESSED_SEGMENTS_MAX; n += 1) meter.queued(OTHER, segmentId(n), 2_000 + n);
-    throttle(1, segmentId(1));
+    throttle(2, segmentId(1));
     throttle(30, segmentId(2));
     const worst = meter.sample();
     expect(worst.slice(0, 3)).toEqual([
-      pressure(3, 0, segmentId(2)),
-      pressure(1, 0, segmentId(1)),
+      pressure(30, 0, segmentId(2)),
+      pressure(2, 0, segmentId(1)),
       pressure(0, 2_000 + PRESSED_SEGMENTS_MAX - 1, segmentId(PRESSED_SEGMENTS_MAX - 1), OTHER),
     ]);
     expect(worst).toHaveLength(PRESSED_SEGMENTS_MAX);
@@ -99,7 +109,7 @@ describe('what is named', () => {
       await clock.advance(1_000);
     }
     // Of the seconds 21 to 30, the last of which has only begun: those three that had any.
-    expect(meter.sample()).toEqual([pressure(9, 0)]);
+    expect(meter.sample()).toEqual([pressure(90, 0)]);
   });
 });
 
@@ -108,18 +118,18 @@ describe('the leader is told', () => {
     const { clock, told, meter, throttle } = site();
     meter.queued(T, segmentId(1), 1_500);
     meter.queued(T, segmentId(2), 10);
-    throttle(1, S, OTHER);
-    throttle(1);
+    throttle(2, S, OTHER);
+    throttle(2);
     expect(told).toEqual([
-      [OTHER, [pressure(1, 0, S, OTHER)]],
-      [T, [pressure(1, 0), pressure(0, 1_500, segmentId(1))]],
+      [OTHER, [pressure(2, 0, S, OTHER)]],
+      [T, [pressure(2, 0), pressure(0, 1_500, segmentId(1))]],
     ]);
     await clock.advance(NUDGE_MS - 1);
     throttle(20);
     expect(told).toHaveLength(2);
     await clock.advance(1);
     throttle(1);
-    expect(told.slice(2)).toEqual([[T, [pressure(3, 0), pressure(0, 1_500, segmentId(1))]]]);
+    expect(told.slice(2)).toEqual([[T, [pressure(23, 0), pressure(0, 1_500, segmentId(1))]]]);
   });
 
   test.each([

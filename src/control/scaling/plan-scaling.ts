@@ -1,5 +1,5 @@
 import { SEGMENTS_OPEN_MAX } from '../../model/limits.ts';
-import { THROTTLED_HASTE_MS, THROTTLED_KNOWN_MS } from '../../model/scaling-limits.ts';
+import { LOAD_WINDOWS_MS, THROTTLED_HASTE_MS, THROTTLED_HASTE_SHARE, THROTTLED_KNOWN_MS } from '../../model/scaling-limits.ts';
 import type { HeldBack, HotKey, PlannedChange, ScalingSettings } from '../../model/scaling.ts';
 import { planMerges, type Throttling } from './plan-merges.ts';
 import { assertTiles, planMissing, planSplits } from './plan-splits.ts';
@@ -50,16 +50,26 @@ export function planScaling({ settings, scheduledMin, keptMin, segments, state, 
 }
 
 const hastyLoad = (throttling: Throttling | undefined, nowMs: number): number =>
-  throttling !== undefined && nowMs - throttling.atMs < THROTTLED_HASTE_MS ? throttling.load : Number.POSITIVE_INFINITY;
+  throttling !== undefined && nowMs - throttling.atMs < THROTTLED_HASTE_MS
+    ? throttling.load * THROTTLED_HASTE_SHARE
+    : Number.POSITIVE_INFINITY;
 
-/** The lowest load that was too much for the table, until nothing was for some time: what it throttles is not merged up to there again. */
+/**
+ * The lowest load that was too much for the table, until nothing was for some time: what it throttles is not merged up to there
+ * again. A higher one later raises it, by as much of the way as has passed of that time: a low one may have been the table's own affair.
+ */
 function rememberThrottling(
   settings: ScalingSettings,
   segments: readonly ScaledSegment[],
   { before, nowMs }: { readonly before: Throttling | undefined; readonly nowMs: number },
 ): Throttling | undefined {
-  const loads = segments.flatMap((segment) => throttledLoad(segment, settings) ?? []);
+  // What came over a longer time says little of the load that was refused.
+  const seen = segments.filter(({ view }) => view?.latestMs !== undefined && view.latestMs <= LOAD_WINDOWS_MS[0]);
+  const loads = seen.flatMap((segment) => throttledLoad(segment, settings) ?? []);
   const known = before !== undefined && nowMs - before.atMs < THROTTLED_KNOWN_MS ? before : undefined;
   if (loads.length === 0) return known;
-  return { load: Math.min(known?.load ?? Number.POSITIVE_INFINITY, ...loads), atMs: nowMs };
+  const load = Math.min(...loads);
+  if (known === undefined || load <= known.load) return { load, atMs: nowMs };
+  const passed = Math.max(0, nowMs - known.atMs) / THROTTLED_KNOWN_MS;
+  return { load: known.load + (load - known.load) * passed, atMs: nowMs };
 }

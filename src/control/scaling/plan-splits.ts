@@ -30,7 +30,7 @@ type Hot = { readonly segment: ScaledSegment; readonly reason: SplitReason; read
 type SplitBounds = {
   /** Segments that the topic may have more. */
   readonly roomFor: number;
-  /** From which load on a segment is as good as throttled: the table has throttled as much a moment ago. */
+  /** From which load on a segment is as good as throttled, since one of the topic was a moment ago. */
   readonly hastyLoad: number;
 };
 

@@ -1,6 +1,6 @@
 import type { SegmentId, TopicId } from '../../model/ids.ts';
 import { PRESSURE_WINDOW_MS } from '../../model/scaling-limits.ts';
-import type { SegmentPressure } from '../../model/segment-pressure.ts';
+import { isThrottled, type SegmentPressure } from '../../model/segment-pressure.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** What brokers say of segments that have too much to do: in their items, and by nudges of the last PRESSURE_WINDOW_MS. */
@@ -17,8 +17,6 @@ type PressuresDeps = {
   /** As the brokers' items say, as read last. */
   readonly pressures: () => readonly SegmentPressure[];
 };
-
-const isThrottled = ({ throttledPerSecond }: SegmentPressure): boolean => throttledPerSecond > 0;
 
 export function createPressures({ clock, pressures }: PressuresDeps): Pressures {
   let noted: readonly (SegmentPressure & { readonly atMs: number })[] = [];

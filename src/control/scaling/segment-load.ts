@@ -68,7 +68,8 @@ export function knownForMerging(view: LoadView | undefined): LoadView | undefine
 /** The load at which the table throttles it. Undefined: it doesn't, or so little can't be what is too much for the table. */
 export function throttledLoad({ throttled, view }: ScaledSegment, targets: ScalingTargets): number | undefined {
   const [now] = view?.rates ?? [];
-  if (!throttled || now === undefined) return undefined;
-  const load = loadOf(now, targets);
+  if (!throttled || view === undefined || now === undefined) return undefined;
+  // As a flood begins, what is smoothed is next to nothing.
+  const load = Math.max(loadOf(now, targets), loadOf(view.latest, targets));
   return load >= THROTTLED_LOAD_MIN ? load : undefined;
 }

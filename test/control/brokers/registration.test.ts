@@ -99,7 +99,7 @@ describe('a broker', () => {
   test('says with each heartbeat which segments have too much to do, and no more once they have not', async () => {
     const { clock, item, process } = site();
     const broker = process();
-    const pressed = { topic: 't' as TopicId, segment: segmentId(3), throttledPerSecond: 2, queuedMs: 1_500 };
+    const pressed = { topic: 't' as TopicId, segment: segmentId(3), throttledWrites: 2, queuedMs: 1_500 };
     broker.state.pressure = [pressed];
     broker.start();
     await clock.advance(0);

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { LoadView } from '../../../src/control/scaling/load-windows.ts';
+import type { Throttling } from '../../../src/control/scaling/plan-merges.ts';
 import { planScaling, type ScalingInput, type ScalingPlan } from '../../../src/control/scaling/plan-scaling.ts';
 import type { ScaledSegment } from '../../../src/control/scaling/segment-load.ts';
 import { segmentId } from '../../../src/model/ids.ts';
@@ -53,15 +55,15 @@ test('a young segment is left alone, unless the flood is severe or the table thr
   expect(plan(alone({ view: viewOf(50, young), throttled: true })).changes).toEqual([]);
 });
 
-test('where the table has throttled as much a moment ago, a young segment is not left alone, and to know it a second is enough', () => {
+test('where the table has throttled twice as much a moment ago, a young segment is not left alone, and to know it a second is enough', () => {
   const young = { ageMs: 1_000, observedMs: 1_000 };
   const planned = (load: number, agoMs: number): ScalingPlan =>
     plan(alone({ view: viewOf(1_300, young) }), { state: { throttling: { load, atMs: 1e9 - agoMs } } });
-  expect(planned(1.3, THROTTLED_HASTE_MS - 1).changes).toMatchObject([{ ...SPLIT, reason: { why: 'over-target' } }]);
+  expect(planned(2.6, THROTTLED_HASTE_MS - 1).changes).toMatchObject([{ ...SPLIT, reason: { why: 'over-target' } }]);
   expect(planned(1.3, THROTTLED_HASTE_MS)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
-  expect(planned(1.31, 0)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
+  expect(planned(2.61, 0)).toMatchObject({ changes: [], held: [{ why: 'not-known' }] });
   const older = { view: viewOf(1_300, { ageMs: 2_000, observedMs: 2_000 }) };
-  expect(plan(alone(older), { state: { throttling: { load: 1.31, atMs: 1e9 } } }).held).toMatchObject([{ why: 'cool-down' }]);
+  expect(plan(alone(older), { state: { throttling: { load: 2.61, atMs: 1e9 } } }).held).toMatchObject([{ why: 'cool-down' }]);
   const beside = segmentsOf([viewOf(1_300, young), viewOf(1_400, young)]).map((segment, n) => ({ ...segment, throttled: n === 0 }));
   expect(plan(beside).changes).toMatchObject([{ reason: { why: 'over-target' } }, { reason: { why: 'throttled' } }]);
 
@@ -248,7 +250,7 @@ test('what the table throttled is not merged up to there again within the hour',
   expect(plan(segmentsOf([viewOf(100), viewOf(100)]), { state, nowMs: nowMs + 1 }).changes).toMatchObject([MERGE]);
   // The lowest load counts, and for an hour from the last time.
   expect(plan([{ ...first, throttled: true }], { state: { throttling: { load: 0.2, atMs: nowMs - 1 } }, nowMs }).state.throttling).toEqual({
-    load: 0.2,
+    load: expect.closeTo(0.2),
     atMs: nowMs,
   });
   // What is throttled and may not be split is not merged either.
@@ -262,6 +264,27 @@ test('what the table throttled is not merged up to there again within the hour',
   const later = plan(pair, { state, nowMs: nowMs + THROTTLED_KNOWN_MS });
   expect(later).toMatchObject({ changes: [MERGE], state: {} });
   expect(plan(pair.map((segment) => ({ ...segment, throttled: true }))).changes).toMatchObject([{ kind: 'split' }, { kind: 'split' }]);
+});
+
+test('as a flood begins, what is throttled is what comes now, and not what came before: nothing of it is kept from merging for long', () => {
+  const nowMs = 1e9;
+  const remembered = (
+    view: Partial<LoadView> & { readonly windows: readonly number[] },
+    throttling?: Throttling,
+  ): Throttling | undefined => {
+    const segments = alone({ view: viewOf(0, view), throttled: true });
+    return plan(segments, { nowMs, ...(throttling === undefined ? {} : { state: { throttling } }) }).state.throttling;
+  };
+  const windows = [100, 20, 4];
+  expect(remembered({ windows, latest: ratesOf(900), latestMs: 2_000 })).toEqual({ load: 0.9, atMs: nowMs });
+  // Most of that time there was no flood.
+  expect(remembered({ windows, latest: ratesOf(100), latestMs: 120_000 })).toBeUndefined();
+  // What was low once is raised by what is refused later: all of the way in an hour.
+  const raised = (agoMs: number): number =>
+    remembered({ windows: [900, 900, 900] }, { load: 0.1, atMs: nowMs - agoMs })?.load ?? Number.NaN;
+  expect(raised(0)).toBe(0.1);
+  expect(raised(THROTTLED_KNOWN_MS / 4)).toBeCloseTo(0.3);
+  expect(raised(THROTTLED_KNOWN_MS)).toBe(0.9);
 });
 
 test('a list that does not tile is not planned on', () => {

@@ -6,8 +6,8 @@ import type { SegmentPressure } from '../../../src/model/segment-pressure.ts';
 import { createVirtualClock } from '../../simulation/virtual-clock.ts';
 
 const [t, u] = ['t', 'u'] as unknown as [TopicId, TopicId];
-const pressed = (topic: TopicId, segment: number, throttledPerSecond = 1): SegmentPressure => {
-  return { topic, segment: segmentId(segment), throttledPerSecond, queuedMs: 1_500 };
+const pressed = (topic: TopicId, segment: number, throttledWrites = 2): SegmentPressure => {
+  return { topic, segment: segmentId(segment), throttledWrites, queuedMs: 1_500 };
 };
 
 function told(...items: readonly SegmentPressure[]) {
@@ -16,7 +16,7 @@ function told(...items: readonly SegmentPressure[]) {
 }
 
 test('what items say counts as long as they say it; what only waits is not throttled, and yet named', () => {
-  const { pressures } = told(pressed(t, 1), pressed(t, 2, 0), pressed(u, 3));
+  const { pressures } = told(pressed(t, 1), pressed(t, 2, 1), pressed(u, 3));
   expect([...pressures.throttled(t)]).toEqual(['s0000001']);
   expect([...pressures.throttled(u)]).toEqual(['s0000003']);
   expect([...pressures.topics()]).toEqual([t, u]);
@@ -24,7 +24,7 @@ test('what items say counts as long as they say it; what only waits is not throt
 
 test('a nudge counts for its window, once, however many brokers send one; and names no topic of itself', async () => {
   const { clock, pressures } = told();
-  pressures.note([pressed(t, 1), pressed(t, 2, 0)]);
+  pressures.note([pressed(t, 1), pressed(t, 2, 1)]);
   await clock.advance(PRESSURE_WINDOW_MS / 2);
   pressures.note([pressed(t, 3)]);
   pressures.note([pressed(t, 3)]);

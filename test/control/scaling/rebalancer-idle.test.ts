@@ -93,7 +93,7 @@ test('a topic that is gone is looked for no more, though a broker’s item goes 
   const at = await scene();
   const { world, calls } = at;
   const gone = await world.flooded({}, { name: 'gone' });
-  const pressure = [{ topic: gone.id, segment: segmentId(0), throttledPerSecond: 3, queuedMs: 0 }];
+  const pressure = [{ topic: gone.id, segment: segmentId(0), throttledWrites: 3, queuedMs: 0 }];
   await putBroker(world.table, someBroker('b', { pressure, version: 1_000 }));
   await world.clock.advance(MINUTE_MS);
   await world.run(world.broker().topics.delete('gone', world.signal));

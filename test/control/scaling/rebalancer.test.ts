@@ -13,10 +13,10 @@ const MINUTE_MS = 60_000;
 
 const logged = ({ leader }: Scene, level: 'info' | 'warn'): string[] =>
   leader.telemetry.logs.flatMap((line) => (line.level === level && /partitions/.test(line.message) ? line.message : []));
-const pressureOf = (topic: Topic, segment: string, throttledPerSecond: number): SegmentPressure => ({
+const pressureOf = (topic: Topic, segment: string, throttledWrites: number): SegmentPressure => ({
   topic: topic.id,
   segment: segment as SegmentPressure['segment'],
-  throttledPerSecond,
+  throttledWrites,
   queuedMs: 0,
 });
 
