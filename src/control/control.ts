@@ -30,7 +30,7 @@ export type Control = {
    * `segment-not-found`, `topic-replaced`, `topic-not-found`; `unavailable` without a leader, or without any broker to choose.
    */
   split(topic: Topic, segment: SegmentId, at: number, signal: AbortSignal): Promise<readonly AssignedRange[]>;
-  /** Makes one of two open neighbours, in either order. Errors as of `split`, and `invalid-segments`, `conflict`: `not-neighbours`, `not-mergeable` (minSegments). */
+  /** Makes one of two open neighbours, in either order. Errors as of `split`, and `invalid-segments`, `conflict`: `not-neighbours`, `not-mergeable` (minSegments, or an expected flood). */
   merge(topic: Topic, segments: readonly [SegmentId, SegmentId], signal: AbortSignal): Promise<readonly AssignedRange[]>;
   /**
    * Looks at one topic, or at all of them, and makes the changes that it plans, unless `dryRun`. Answers as of
