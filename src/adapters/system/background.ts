@@ -37,8 +37,6 @@ export function createBackground(deps: { readonly clock: Clock; readonly telemet
       });
       // It may come when nobody waits any more, or never had to.
       ended.catch(() => undefined);
-      // Nobody may be waiting for it by then.
-      ended.catch(() => undefined);
       while (running.size > 0) await Promise.race([Promise.all(running), ended]);
     },
   };
