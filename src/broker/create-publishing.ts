@@ -3,6 +3,7 @@ import type { MemberAddress } from '../control/member.ts';
 import type { BrokerAddress } from '../model/broker.ts';
 import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
 import { LEADER_ASK_MS_MAX } from '../model/limits.ts';
+import { THROTTLED_WRITES_MIN } from '../model/scaling-limits.ts';
 import type { SegmentPressure } from '../model/segment-pressure.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
@@ -68,7 +69,12 @@ export type PublishingParts = {
 
 export function createPublishing(ports: PublishingPorts & PublishingParts): Publishing {
   const commitIds = createCommitIds(ports);
-  const pressure = createPressureMeter({ ...ports, onPressed: (...pressed) => nudge({ ...ports, control }, ...pressed) });
+  const pressure = createPressureMeter({
+    clock: ports.clock,
+    onPressed: (...pressed) => nudge({ ...ports, control }, ...pressed),
+    // Without an address it is a function's, or one request's.
+    writesPerRefusal: ports.self?.kind === 'process' ? 1 : THROTTLED_WRITES_MIN,
+  });
   const deps = { ...ports, commitIds, pressure };
   const control: ControlPlane = ports.controlOf(deps);
   const routes = routesOf({ ...deps, control });

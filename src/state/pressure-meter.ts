@@ -36,6 +36,11 @@ export type PressureMeterDeps = {
    * target: nobody may have looked at its topic for a while.
    */
   readonly onPressed: (topic: TopicId, pressures: readonly SegmentPressure[]) => void;
+  /**
+   * What one refused write counts as, 1 unless given: an instance of a fleet is one of many that each have few writes, count apart
+   * and are told by nobody what others were refused, so that it stands for them.
+   */
+  readonly writesPerRefusal?: number;
 };
 
 /** What happened within one second. */
@@ -50,7 +55,7 @@ const SEVERE = { load: SEVERE_LOAD, seconds: SEVERE_WINDOW_MS / SECOND_MS };
 const OVER: typeof SEVERE = { load: 1, seconds: WINDOW_SECONDS };
 
 /** Counts by whole seconds; the one that has begun counts as one, so that nothing is severe before it is. */
-export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): PressureMeter {
+export function createPressureMeter({ clock, onPressed, writesPerRefusal = 1 }: PressureMeterDeps): PressureMeter {
   // In the order of their last new second.
   const metered = new Map<string, Metered>();
   const toldMs = new Map<TopicId, number>();
@@ -83,7 +88,7 @@ export function createPressureMeter({ clock, onPressed }: PressureMeterDeps): Pr
   return {
     throttled(topic, segment) {
       const { now, of } = current(topic, segment);
-      now.throttled += 1;
+      now.throttled += writesPerRefusal;
       if (isThrottled(pressureOf(of, now.second))) tell(of, NUDGE_MS);
     },
     queued(topic, segment, ms) {

@@ -6,6 +6,7 @@ import { IDLE } from '../../src/model/broker.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { BrokerId } from '../../src/model/ids.ts';
 import { LEASE_MS } from '../../src/model/limits.ts';
+import { SCALING_DEFAULT } from '../../src/model/scaling.ts';
 import { NUDGE_MS } from '../../src/model/scaling-limits.ts';
 import type { Peers } from '../../src/ports/peers.ts';
 import { brief, firstSegment, publishOf } from '../publish/requests.ts';
@@ -13,6 +14,7 @@ import { createTestWorld } from '../simulation/test-broker.ts';
 import { faultyTable } from '../simulation/world-faults.ts';
 
 const encoder = new TextEncoder();
+const INSTANCES = 12;
 const LEADER = { broker: 'b' as BrokerId, url: 'http://b:80' };
 
 /** A broker whose commits the table throttles now and then, beside a leader that writes down what it is told. */
@@ -64,6 +66,26 @@ describe('a segment that is throttled', () => {
     expect(nudges).toHaveLength(1);
     expect(broker.notes.counts.get('kelp.nudges.failed')).toBe(1);
     expect(broker.notes.logs.filter(({ message }) => message.includes('nudge'))).toEqual([]);
+  });
+
+  test('is split by one of the instances of a fleet, where each of them is refused one write only', async () => {
+    const world = createTestWorld();
+    // Half of its target: nothing but what the table refuses is a reason.
+    await world.topic(1, 't', { ...SCALING_DEFAULT, targetMessagesPerSecond: 16 });
+    const self = { id: 'fleet' as BrokerId, url: 'http://fleet:80', kind: 'fleet', zone: '' } as const;
+    const peers: Peers = { send: () => Promise.reject(new KelpError('unavailable', 'peer-refused', 'nobody listens')) };
+    const places: string[] = [];
+    for (let n = 0; n < INSTANCES; n += 1) {
+      const table = faultyTable(world.table, { 'update head': ['throttled'] });
+      const cold = world.broker({ table, member: { self, peers } });
+      const topic = await world.run(cold.topics.resolve('t', { fresh: true }, world.signal));
+      const keyed = publishOf(['a', 'b', 'c', 'd'].map((key) => [key, key] as const));
+      places.push(...brief(await world.run(cold.publisher.publish(topic, keyed, world.signal))));
+      await world.run(cold.notes.idle());
+      await world.clock.advance(500);
+    }
+    const segments = places.map((place) => place.split(':')[0]);
+    expect([segments[0], segments.slice(-4).includes('s0000000')]).toEqual(['s0000000', false]);
   });
 
   test('is told of to nobody by an instance that has no way to', async () => {

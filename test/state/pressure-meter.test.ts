@@ -10,8 +10,9 @@ import {
   PRESSURE_WINDOW_MS,
   SEVERE_LOAD,
   SEVERE_WINDOW_MS,
+  THROTTLED_WRITES_MIN,
 } from '../../src/model/scaling-limits.ts';
-import type { SegmentPressure } from '../../src/model/segment-pressure.ts';
+import { isThrottled, type SegmentPressure } from '../../src/model/segment-pressure.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { createPressureMeter } from '../../src/state/pressure-meter.ts';
 import { createVirtualClock } from '../simulation/virtual-clock.ts';
@@ -86,6 +87,15 @@ describe('what is named', () => {
       await clock.advance(PRESSURE_WINDOW_MS);
     }
     expect(told).toEqual([]);
+  });
+
+  test('is, of one of many instances, what the table refused it once', () => {
+    const told: (readonly SegmentPressure[])[] = [];
+    const onPressed = (_: TopicId, pressures: readonly SegmentPressure[]): void => void told.push(pressures);
+    const meter = createPressureMeter({ clock: createVirtualClock(0), onPressed, writesPerRefusal: THROTTLED_WRITES_MIN });
+    meter.throttled(T, S);
+    expect(told).toEqual([[pressure(THROTTLED_WRITES_MIN, 0)]]);
+    expect(told[0]?.every(isThrottled)).toBe(true);
   });
 
   test('are the worst, throttled ones before those that only wait', () => {
