@@ -109,7 +109,13 @@ export function readVariables<T>(schema: z.ZodMiniType<T>, environment: Variable
 function describeProblem(name: string, message: string, given: Variables): string {
   const value = given[name];
   const isSecret = /SECRET|TOKEN|KEY/.test(name);
-  return value === undefined || isSecret ? `${name} ${message}` : `${name} ${message}, but is "${value}"`;
+  return value === undefined || isSecret ? `${name} ${message}` : `${name} ${message}, but is "${withoutUser(value)}"`;
+}
+
+/** User and password of a URL, or of what was to be one, are secrets, too: all up to the last @, since a password may hold any sign. */
+function withoutUser(text: string): string {
+  const at = text.lastIndexOf('@');
+  return at < 0 ? text : `${/^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''}***${text.slice(at)}`;
 }
 
 export function secretsOf(text: string): Secrets {

@@ -24,6 +24,15 @@ test('what is wrong is said line by line, and no secret is shown', () => {
   );
 });
 
+test.each([
+  ['http://user:password@store.example.com', 'http://***@store.example.com'],
+  ['user:pass@word@store.example.com/x', '***@store.example.com/x'],
+  ['ftp://store.example.com', 'ftp://store.example.com'],
+])('of a wrong URL, user and password are not shown: %s', (endpoint, shown) => {
+  const read = (): unknown => readCommonConfiguration({ KELP_TABLE_ENDPOINT: endpoint });
+  expect(read).toThrow(`KELP_TABLE_ENDPOINT must be a URL such as http://127.0.0.1:8333, but is "${shown}"`);
+});
+
 test('one that needs the messages, too, reads where they are, and no token', () => {
   const keys = { KELP_S3_ACCESS_KEY: 'id', KELP_S3_SECRET_KEY: 'key' };
   expect(
