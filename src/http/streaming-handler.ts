@@ -37,7 +37,9 @@ export function createStreamingHandler(apps: StreamingApps, platform: StreamingP
 
 const isStream = (given: Writable | LambdaContext): given is Writable => !('getRemainingTimeInMillis' in given);
 
-const isOfUrl = ({ requestContext }: APIGatewayProxyEventV2): boolean => requestContext.domainName.includes('.lambda-url.');
+/** An event that is no request is the other way's to refuse. */
+const isOfUrl = ({ requestContext }: { readonly requestContext?: { readonly domainName?: string } }): boolean =>
+  requestContext?.domainName?.includes('.lambda-url.') === true;
 
 /** The adapter makes the request, and gets an answer of no meaning; its own, where it has refused the event, is the answer. */
 async function answerOf(app: Hono, event: APIGatewayProxyEventV2, context: LambdaContext): Promise<Response> {

@@ -122,6 +122,10 @@ test('answers without a body, refusals, and what another function answers', asyn
   expect(await statusOf('GET', '/v1', auth)).toEqual([200, undefined]);
 });
 
+test.each([{}, { requestContext: {} }])('an event that is no request is refused as by any other function: %j', async (event) => {
+  expect(JSON.parse((await answered(event as never)).text()).statusCode).toBe(401);
+});
+
 test('a platform without streams gets its answers as results', async () => {
   const result = (await handler(urlEventOf('GET', messagesPath(), { headers: auth }), contextOf() as never, undefined as never)) as {
     statusCode: number;
