@@ -1,19 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import { createChildren } from './local/processes.ts';
 import { CACHE_DIR, findCfnLint } from './local/tools.ts';
 import { checkRoles } from './stack/check-roles.ts';
-import { checkStack, FUNCTIONS, type StackSettings } from './stack/check-stack.ts';
+import { checkStack, FUNCTIONS, StackSettings } from './stack/check-stack.ts';
 import { lintTemplate, unexplained } from './stack/lint-template.ts';
 import { TABLE_ACTIONS } from './stack/roles.ts';
-import { isSame, readTemplate } from './stack/template.ts';
+import { isSame, readTemplate, resourcesOf } from './stack/template.ts';
 
 // What `osls package` has made, and what it makes of other settings, before anybody deploys it.
 const FOLDER = '.serverless';
-const OTHER_SERVICE = 'dist/other-settings';
-const OTHER_FOLDER = join(OTHER_SERVICE, FOLDER);
+const OTHER_FOLDER = join('dist/other-settings', FOLDER);
+const ROTATED_FOLDER = join('dist/other-secrets', FOLDER);
+const STATE = 'serverless-state.json';
 const TEMPLATE = 'cloudformation-template-update-stack.json';
 const INSTALL_MS = 600_000;
 const ENI = 'arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaENIManagementAccess';
@@ -27,13 +29,25 @@ const OTHER = {
   alarmTopic: 'arn:aws:sns:us-east-1:000000000000:alarms',
   brokerReserved: '50',
   brokerProvisioned: '2',
-} as const;
+};
+const ROTATED = { ...OTHER, secretsRevision: '2' };
 
-packageOther();
+const Values = z.record(z.string(), z.unknown());
+const State = z.object({
+  service: z.object({
+    provider: z.object({ stage: z.string() }),
+    initialServerlessConfig: z.object({ params: z.record(z.string(), Values) }),
+  }),
+});
+
+packageWith(OTHER, OTHER_FOLDER);
+packageWith(ROTATED, ROTATED_FOLDER);
 const files = FUNCTIONS.flatMap(filesOf);
 const checks: Readonly<Record<string, boolean>> = {
-  ...checksOf(FOLDER, { entry: 'http-api', network: 'public' }),
+  ...checksOf(FOLDER, {}),
   ...checksOf(OTHER_FOLDER, OTHER),
+  ...checksOf(ROTATED_FOLDER, ROTATED),
+  'with other secrets there is another version': !isSame(versionsOf(OTHER_FOLDER), versionsOf(ROTATED_FOLDER)),
   'each function is packaged with its own bundle, and nothing else': isSame(
     files,
     FUNCTIONS.map((name) => `dist/functions/${name}.mjs`),
@@ -49,24 +63,38 @@ console.log(`${Object.keys(checks).length - failed.length} of ${Object.keys(chec
 if (failed.length > 0 || found.length > 0) process.exitCode = 1;
 
 /** In a folder of its own: each packaging removes what the one before has made. */
-function packageOther(): void {
-  rmSync(OTHER_SERVICE, { recursive: true, force: true });
+function packageWith(settings: Readonly<Record<string, string>>, folder: string): void {
+  const service = dirname(folder);
+  rmSync(service, { recursive: true, force: true });
   for (const path of ['serverless.yml', 'infra/table.yml', 'infra/stack', 'dist/functions']) {
-    cpSync(path, join(OTHER_SERVICE, path), { recursive: true });
+    cpSync(path, join(service, path), { recursive: true });
   }
-  const given = Object.entries(OTHER).flatMap(([name, value]) => ['--param', `${name}=${value}`]);
-  execFileSync('osls', ['package', '--stage', 'prod', ...given], { cwd: OTHER_SERVICE, stdio: ['ignore', 'ignore', 'inherit'] });
+  const given = Object.entries(settings).flatMap(([name, value]) => ['--param', `${name}=${value}`]);
+  execFileSync('osls', ['package', '--stage', 'prod', ...given], { cwd: service, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-function checksOf(folder: string, given: StackSettings): Record<string, boolean> {
+/** `given`: settings beside those of serverless.yml. */
+function checksOf(folder: string, given: Readonly<Record<string, string>>): Record<string, boolean> {
   const template = readTemplate(join(folder, TEMPLATE));
-  const managed = given.network === 'vpc' ? [ENI] : [];
-  const all = { ...checkStack(template, given), ...checkRoles(template, { tableActions: TABLE_ACTIONS, managed }) };
+  const settings = settingsOf(folder, given);
+  const managed = settings.network === 'vpc' ? [ENI] : [];
+  const all = { ...checkStack(template, settings), ...checkRoles(template, { tableActions: TABLE_ACTIONS, managed }) };
   return Object.fromEntries(Object.entries(all).map(([name, holds]) => [`${name} (${folder})`, holds]));
 }
 
+function settingsOf(folder: string, given: Readonly<Record<string, string>>): StackSettings {
+  const { service } = State.parse(JSON.parse(readFileSync(join(folder, STATE), 'utf8')));
+  const { params } = service.initialServerlessConfig;
+  return StackSettings.parse({ ...params['default'], ...params[service.provider.stage], ...given });
+}
+
+/** Of the functions that have instances kept ready. */
+function versionsOf(folder: string): string[] {
+  return Object.keys(resourcesOf(readTemplate(join(folder, TEMPLATE)), 'AWS::Lambda::Version'));
+}
+
 function filesOf(name: string): string[] {
-  const listed = execFileSync('python3', ['-m', 'zipfile', '-l', `${FOLDER}/${name}.zip`], { encoding: 'utf8' });
+  const listed = execFileSync(process.env['PYTHON'] ?? 'python3', ['-m', 'zipfile', '-l', `${FOLDER}/${name}.zip`], { encoding: 'utf8' });
   return listed.match(/^(?!File Name)\S+/gm) ?? [];
 }
 

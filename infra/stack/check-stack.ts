@@ -1,15 +1,27 @@
 import { z } from 'zod';
-import { isSame, type Properties, referenceTo, resourcesOf, type Template } from './template.ts';
+import { arnOf, isSame, type Properties, referenceTo, resourcesOf, type Template } from './template.ts';
 
-export type StackSettings = {
-  readonly entry: 'http-api' | 'function-urls';
-  readonly publicUrl?: string;
-  readonly alarmTopic?: string;
-  readonly network: 'public' | 'vpc';
-};
+const Instances = z.coerce.number().optional();
+/** Those of serverless.yml, by their names there. */
+export const StackSettings = z.object({
+  entry: z.enum(['http-api', 'function-urls']),
+  publicUrl: z.string().optional(),
+  alarmTopic: z.string().optional(),
+  network: z.enum(['public', 'vpc']),
+  secretsRevision: z.coerce.string(),
+  brokerReserved: Instances,
+  readReserved: Instances,
+  leaderReserved: Instances,
+  rebalanceReserved: Instances,
+  sweepReserved: Instances,
+  brokerProvisioned: Instances,
+  readProvisioned: Instances,
+  leaderProvisioned: Instances,
+});
+export type StackSettings = Readonly<z.infer<typeof StackSettings>>;
 
-const SERVED = ['broker', 'read', 'leader'];
-export const FUNCTIONS = [...SERVED, 'rebalance', 'sweep'];
+const SERVED = ['broker', 'read', 'leader'] as const;
+export const FUNCTIONS = [...SERVED, 'rebalance', 'sweep'] as const;
 
 const STORE = ['KELP_S3_ENDPOINT', 'KELP_S3_BUCKET', 'KELP_S3_REGION', 'KELP_S3_ACCESS_KEY', 'KELP_S3_SECRET_KEY'];
 const READING = ['KELP_TABLE', ...STORE, 'KELP_ROOT_TOKEN', 'KELP_SECRET'];
@@ -28,6 +40,7 @@ const SECRET = /_(?:TOKEN|SECRET|KEY)$/;
 
 const Function = z.object({
   Handler: z.string(),
+  Description: z.string(),
   Runtime: z.string(),
   Timeout: z.number(),
   ReservedConcurrentExecutions: z.number().optional(),
@@ -60,7 +73,13 @@ export function checkStack(template: Template, settings: StackSettings): Readonl
     ),
     'all are in one network': functions.every(({ VpcConfig }) => (VpcConfig !== undefined) === (settings.network === 'vpc')),
     'requests are answered before API Gateway gives up': SERVED.every((name) => named(name)?.Timeout === 29),
-    'two leaders at most': named('leader')?.ReservedConcurrentExecutions === 2,
+    'a function says which revision of the secrets it has': functions.every(({ Description }) =>
+      Description.endsWith(` (secrets ${settings.secretsRevision})`),
+    ),
+    'at once there are as many instances of each as the settings say': FUNCTIONS.every(
+      (name) => named(name)?.ReservedConcurrentExecutions === settings[`${name}Reserved`],
+    ),
+    ...checkReady(template, settings),
     ...checkSchedules(template, named),
     ...checkEntry(template, functions, settings),
     ...checkAlarms(template, settings),
@@ -77,14 +96,34 @@ function checkTable(template: Template): Readonly<Record<string, boolean>> {
   };
 }
 
+/** Instances that are kept ready are those of an alias, to which whoever calls the function must come. */
+function checkReady(template: Template, settings: StackSettings): Readonly<Record<string, boolean>> {
+  const aliases = resourcesOf(template, 'AWS::Lambda::Alias');
+  const urls = resourcesOf(template, 'AWS::Lambda::Url');
+  const ready = SERVED.map((name) => ({ name: titled(name), instances: settings[`${name}Provisioned`] }));
+  return {
+    'as many instances are kept ready as the settings say': isSame(
+      Object.entries(aliases).map(([name, { ProvisionedConcurrencyConfig }]) => [name, ProvisionedConcurrencyConfig]),
+      ready.flatMap(({ name, instances }) =>
+        instances === undefined ? [] : [[`${name}ProvConcLambdaAlias`, { ProvisionedConcurrentExecutions: instances }]],
+      ),
+    ),
+    'a function URL leads to the instances that are kept ready': ready.every(({ name, instances }) => {
+      const url = urls[`${name}LambdaFunctionUrl`];
+      return url === undefined || isSame(url['TargetFunctionArn'], targetOf(`${name}LambdaFunction`, instances !== undefined));
+    }),
+  };
+}
+
+const targetOf = (name: string, isReady: boolean): object => (isReady ? { 'Fn::Join': [':', [arnOf(name), 'provisioned']] } : arnOf(name));
+
 function checkSchedules(template: Template, named: (name: string) => Function | undefined): Readonly<Record<string, boolean>> {
-  const [rebalance, sweep] = [named('rebalance'), named('sweep')];
   const rules = resourcesOf(template, 'AWS::Events::Rule');
   const rate = (name: string) => rules[`${name}EventsRuleSchedule1`]?.['ScheduleExpression'];
   return {
-    'the rebalancer runs every minute, once at a time, and has ended before the next':
-      rate('Rebalance') === 'rate(1 minute)' && rebalance?.ReservedConcurrentExecutions === 1 && rebalance.Timeout === 55,
-    'the sweeper runs every hour, once at a time': rate('Sweep') === 'rate(1 hour)' && sweep?.ReservedConcurrentExecutions === 1,
+    'the rebalancer runs every minute, and has ended before the next':
+      rate('Rebalance') === 'rate(1 minute)' && named('rebalance')?.Timeout === 55,
+    'the sweeper runs every hour': rate('Sweep') === 'rate(1 hour)',
     'nothing else is scheduled, and what failed is left to the next one':
       Object.keys(rules).length === 2 &&
       Object.values(resourcesOf(template, 'AWS::Lambda::EventInvokeConfig')).filter((config) => config['MaximumRetryAttempts'] === 0)
