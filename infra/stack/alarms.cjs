@@ -13,7 +13,8 @@ const ANY = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'GreaterThanOr
 const NONE = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'LessThanThreshold', TreatMissingData: 'breaching' };
 // A refusal of a function's own is no error of it, so it is counted where answers leave.
 const UNAVAILABLE = 'Requests are answered 5xx: a store is not reached, or the configuration is wrong';
-const REACHED = ['broker', 'read', 'leader'];
+/** The functions that have an address of their own, by the setting `entry`. */
+const URLS = /** @type {Record<string, string[]>} */ ({ 'http-api': ['read'], 'function-urls': ['broker', 'read', 'leader'] });
 /** What the rebalancer's log says where something keeps it from its work, such as a broker that nobody reaches; it doesn't fail then. */
 const HINDERED = 'segments could not be split and merged';
 const HINDERED_METRIC = { Namespace: 'Kelp', MetricName: { 'Fn::Sub': '${AWS::StackName}-hindered' } };
@@ -25,13 +26,14 @@ const LONG = 'read';
 /** @param {{ resolveVariable(name: string): Promise<unknown> }} deps */
 module.exports = async ({ resolveVariable }) => {
   const functions = /** @type {Record<string, { timeout: number }>} */ (await resolveVariable('self:functions'));
-  const entry = await resolveVariable('param:entry');
+  const entry = /** @type {string} */ (await resolveVariable('param:entry'));
   const topic = await resolveVariable('param:alarmTopic, null');
   const told = topic === null ? {} : { AlarmActions: [topic], OKActions: [topic] };
   /** @type {Alarms} */
   const all = {
     ...Object.assign({}, ...Object.entries(functions).map(([name, { timeout }]) => ofFunction(name, timeout))),
-    ...(entry === 'http-api' ? ofHttpApi() : Object.assign({}, ...REACHED.map(ofFunctionUrl))),
+    ...(entry === 'http-api' ? ofHttpApi() : {}),
+    ...Object.assign({}, ...(URLS[entry] ?? []).map(ofFunctionUrl)),
     ...ofTable(),
     ...ofSchedule(),
   };

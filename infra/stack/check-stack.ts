@@ -159,6 +159,11 @@ function checkAlarms(template: Template, { alarmTopic }: StackSettings): Readonl
     'somebody hears of each function that fails, is refused or is slow': FUNCTIONS.every((name) =>
       metricsOf(name).every((metric) => on(metric, { Name: 'FunctionName', Value: referenceTo(`${titled(name)}LambdaFunction`) })),
     ),
+    'somebody hears of answers 5xx wherever answers leave':
+      Object.keys(resourcesOf(template, 'AWS::Lambda::Url')).every((url) =>
+        on('Url5xxCount', { Name: 'FunctionName', Value: referenceTo(url.replace(/Url$/, '')) }),
+      ) &&
+      Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api')).every((api) => on('5xx', { Name: 'ApiId', Value: referenceTo(api) })),
     'somebody hears of a table that refuses': ['ReadThrottleEvents', 'WriteThrottleEvents'].every((metric) =>
       on(metric, { Name: 'TableName', Value: referenceTo('Table') }),
     ),

@@ -33,7 +33,7 @@ test('each function is slow at a share of its own time, and what fails once an h
 
 test('answers are counted where they leave, and a topic is told if there is one', async () => {
   const api = resourcesOf(await alarmsOf({ entry: 'http-api' }), 'AWS::CloudWatch::Alarm');
-  expect(Object.keys(api).filter((name) => /Api|Url/.test(name))).toEqual(['HttpApiErrorsAlarm']);
+  expect(Object.keys(api).filter((name) => /Api|Url/.test(name))).toEqual(['HttpApiErrorsAlarm', 'ReadUrlErrorsAlarm']);
   expect(Object.values(api).some((alarm) => 'AlarmActions' in alarm)).toBe(false);
   const urls = resourcesOf(await alarmsOf({ entry: 'function-urls', alarmTopic: 'arn:t' }), 'AWS::CloudWatch::Alarm');
   expect(Object.keys(urls).filter((name) => /Api|Url/.test(name))).toEqual([
