@@ -11,11 +11,12 @@ const write = (line: string): void => console.log(line);
 export default createEdgeHandler({
   clock,
   write,
-  assemble: (configuration) =>
+  assemble: (configuration, probed) =>
     assembleEdge(configuration, {
       table: createFetchTable({ ...configuration.table, clock }),
       store: createFetchStore({ ...configuration.store, clock }),
       clock,
       write,
+      probed,
     }),
 });

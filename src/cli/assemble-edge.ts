@@ -4,6 +4,7 @@ import { createPublishing } from '../broker/create-publishing.ts';
 import { createConsumer } from '../consume/create-consumer.ts';
 import { createAskingControl } from '../control/create-asking-control.ts';
 import { createApp } from '../http/app.ts';
+import type { Probed } from '../http/dependencies.ts';
 import { leadingHandlers } from '../http/leading-handlers.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
 import { readingHandlers } from '../http/reading-handlers.ts';
@@ -15,11 +16,13 @@ import { assembleInstance } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
 import type { EdgeInstance } from './edge-handler.ts';
 
+export type EdgeRequestParts = FunctionParts & { readonly probed: Probed };
+
 /**
  * What answers one request at the edge: it takes and hands out messages, never leads, and is registered nowhere. What only a
  * leader can do is asked of one. A stream of events ends with its first page, since each look costs one of the request's calls.
  */
-export function assembleEdge(configuration: Configuration, { write, ...parts }: FunctionParts): EdgeInstance {
+export function assembleEdge(configuration: Configuration, { write, probed, ...parts }: EdgeRequestParts): EdgeInstance {
   const instance = assembleInstance(configuration, {
     ...parts,
     telemetry: createLogTelemetry({ clock: parts.clock, write }),
@@ -34,7 +37,7 @@ export function assembleEdge(configuration: Configuration, { write, ...parts }: 
   });
   const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
-  const deps = { ...instance.app, ...publishing, consumer: createConsumer(ports) };
+  const deps = { ...instance.app, ...publishing, probed, consumer: createConsumer(ports) };
   const app = createApp(deps, { ...publishingHandlers(deps), ...readingHandlers(deps), ...leadingHandlers(deps) });
   return { answer: async (request) => app.fetch(request), settled: ports.background.settled };
 }

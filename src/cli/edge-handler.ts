@@ -1,4 +1,5 @@
 import { problemOf, problemResponse } from '../http/problem.ts';
+import type { Probed } from '../http/dependencies.ts';
 import { KelpError } from '../model/errors.ts';
 import { FUNCTION_BACKGROUND_MS_MAX, RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -26,21 +27,24 @@ export type EdgeParts = {
   readonly clock: Clock;
   /** Takes one log line. */
   readonly write: (line: string) => void;
-  readonly assemble: (configuration: Configuration) => EdgeInstance;
+  /** `probed`: shared by all requests. */
+  readonly assemble: (configuration: Configuration, probed: Probed) => EdgeInstance;
 };
 
 /**
  * An instance for each request: in workerd none may wait for what another one has begun, so there is nothing to share, be it
- * groups of commits, connections or probes. The environment is read with the first one.
+ * groups of commits or connections, but what is over: anybody may ask whether the stores answer, which costs both of them
+ * something, so that what the last probe has found is known to the next requests. The environment is read with the first one.
  */
 export function createEdgeHandler({ clock, write, assemble }: EdgeParts): EdgeHandler {
   let configuration: Configuration | undefined;
+  const probed: Probed = {};
   return {
     async fetch(request, environment, context) {
       let instance: EdgeInstance;
       try {
         configuration ??= readFunctionConfiguration(environment);
-        instance = assemble(configuration);
+        instance = assemble(configuration, probed);
       } catch (error) {
         write(explainError(error));
         return problemResponse(problemOf(new KelpError('unavailable', 'unavailable', 'the environment is not right: the log says why')));

@@ -69,11 +69,16 @@ export type TopicsDependencies = AppDependencies & { readonly topics: Topics };
 
 export type ControlDependencies = TopicsDependencies & KnownBrokers & { readonly control: Control };
 
+/** What the last probe has found, and when; plain data, which those may share who can't wait for each other's work. */
+export type Probed = { last?: { readonly atMs: number; readonly ready: boolean } };
+
 /** What handlers need that take messages, and those of everything that neither reads nor leads. */
 export type PublishingDependencies = ControlDependencies & {
   readonly publisher: Publisher;
   /** A real write and read of both stores; rejects with what is wrong. */
   probe(signal: AbortSignal): Promise<void>;
+  /** Of an instance that lives for one request: what it shares with the others. */
+  readonly probed?: Probed;
 };
 
 /** Of one that lives long enough to be scraped. */

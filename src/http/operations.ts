@@ -34,8 +34,8 @@ export function createLivez({ leaving }: AppDependencies): Handler {
  * Both stores took a write and gave it back within the last second. Everybody may ask, so all who ask at a time share one
  * probe, and a fresh result is believed: asking often costs nothing.
  */
-export function createReadyz({ probe, clock, leaving, stopping, telemetry }: PublishingDependencies): Handler {
-  let known: { readonly atMs: number; readonly ready: Promise<boolean> } | undefined;
+export function createReadyz({ probe, clock, leaving, stopping, telemetry, probed = {} }: PublishingDependencies): Handler {
+  let underWay: Promise<boolean> | undefined;
   const ask = async (): Promise<boolean> => {
     try {
       await probe(clock.deadline(PROBE_MS_MAX));
@@ -45,11 +45,21 @@ export function createReadyz({ probe, clock, leaving, stopping, telemetry }: Pub
       return false;
     }
   };
+  const askAndNote = async (): Promise<boolean> => {
+    const ready = await ask();
+    probed.last = { atMs: clock.monotonicMs(), ready };
+    underWay = undefined;
+    return ready;
+  };
+  const isReady = async (): Promise<boolean> => {
+    const { last } = probed;
+    if (last !== undefined && clock.monotonicMs() - last.atMs <= PROBE_KNOWN_MS_MAX) return last.ready;
+    underWay ??= askAndNote();
+    return underWay;
+  };
   return async () => {
-    const nowMs = clock.monotonicMs();
-    if (known === undefined || nowMs - known.atMs > PROBE_KNOWN_MS_MAX) known = { atMs: nowMs, ready: ask() };
     if (leaving.aborted || stopping.aborted) throw new KelpError('unavailable', 'unavailable', 'this broker is stopping');
-    if (!(await known.ready)) throw new KelpError('unavailable', 'unavailable', 'a store does not answer');
+    if (!(await isReady())) throw new KelpError('unavailable', 'unavailable', 'a store does not answer');
     return okText(ALIVE);
   };
 }

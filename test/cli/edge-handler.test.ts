@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createFetchTable } from '../../src/adapters/fetch/fetch-table.ts';
+import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
+import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { assembleEdge } from '../../src/cli/assemble-edge.ts';
 import { createEdgeHandler, type EdgeInstance } from '../../src/cli/edge-handler.ts';
+import { PROBE_KNOWN_MS_MAX } from '../../src/model/limits.ts';
+import { interceptTable } from '../simulation/intercept.ts';
+import { createVirtualClock } from '../simulation/virtual-clock.ts';
 
 const ENVIRONMENT = {
   KELP_ROOT_TOKEN: 'root-token-of-the-test',
@@ -52,6 +58,28 @@ describe('a worker at the edge', () => {
     expect((await handler.fetch(request(), ENVIRONMENT, context)).status).toBe(200);
     expect((await handler.fetch(request(), {}, context)).status).toBe(200);
     expect([assembled, lines.length]).toEqual([['root-token-of-the-test', 'root-token-of-the-test'], 1]);
+  });
+
+  test('anybody may ask whether it is ready: however often, the stores are probed once a second', async () => {
+    const clock = createVirtualClock();
+    let probes = 0;
+    const table = interceptTable(createMemoryTable(), (_, make) => ((probes += 1), make()));
+    const handler = createEdgeHandler({
+      clock,
+      write: () => undefined,
+      assemble: (configuration, probed) =>
+        assembleEdge(configuration, { table, store: createMemoryStore(), clock, write: () => undefined, probed }),
+    });
+    const ask = async (): Promise<number> => {
+      const asked = new Request('https://kelp.example.com/readyz');
+      return (await clock.run(handler.fetch(asked, ENVIRONMENT, { waitUntil: () => undefined }))).status;
+    };
+    expect(await ask()).toBe(200);
+    const once = probes;
+    expect(once).toBeGreaterThan(0);
+    expect([await ask(), await ask(), probes]).toEqual([200, 200, once]);
+    await clock.advance(PROBE_KNOWN_MS_MAX + 1);
+    expect([await ask(), probes]).toEqual([200, 2 * once]);
   });
 
   test('keys that are missing are told in the same way, once they are needed', async () => {

@@ -173,6 +173,19 @@ describe('at the edge', () => {
       expect(await askedFor('GET', `${path}/messages`)).toEqual(['GET', 'GET', 'GetItem', 'GetItem', 'GetItem', 'Query']);
     });
 
+    test('nothing for a while, when it is asked whether it is ready, which anybody may ask', async () => {
+      const { send } = await watched();
+      const askedFor = async (): Promise<string[]> => {
+        passed = [];
+        expect((await send('GET', '/readyz', { token: null })).status).toBe(200);
+        return passed.toSorted();
+      };
+      const probe = ['DELETE', 'DeleteItem', 'GetItem', 'PUT', 'PutItem'];
+      expect(await askedFor()).toEqual(probe);
+      await expect.poll(askedFor).toEqual([]);
+      await expect.poll(askedFor, { timeout: 10_000 }).toEqual(probe);
+    });
+
     test('a commit whose answer is lost is stored once, by its fate', async () => {
       const path = await topic('lost');
       const { send, tables } = await watched();
