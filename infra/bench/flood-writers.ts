@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audit } from '../demo/audit.ts';
 import type { Flight } from '../demo/flights.ts';
 import type { KelpClient } from '../demo/kelp-client.ts';
+import type { TolerantAudit } from './tolerant-audit.ts';
 
 export const WRITERS_DEFAULT = 8;
 /** Of each writer: enough to lie evenly over some dozens of segments. */
@@ -30,7 +31,7 @@ export type Writing = {
   readonly clients: readonly Pick<KelpClient, 'publish'>[];
   readonly phases: readonly Phase[];
   readonly beginMs: number;
-  readonly audit: Pick<Audit, 'sent' | 'acknowledged'>;
+  readonly audit: Pick<Audit, 'sent' | 'acknowledged'> & Partial<Pick<TolerantAudit, 'refused'>>;
   readonly signal: AbortSignal;
   readonly writers?: number;
   /** Where the numbers of its messages begin. */
@@ -100,8 +101,11 @@ async function publishOne({ clients, audit, signal }: Writing, writer: number, f
     }
     const { code = 'none', detail = '', retryable = false, indefinite = true, retryAfterMs = 0 } = result ?? {};
     if (retryable && !indefinite) refusedMs.push(wallMs());
-    if (!retryable || indefinite || wallMs() + retryAfterMs > endMs)
+    if (!retryable || indefinite || wallMs() + retryAfterMs > endMs) {
+      // As all its attempts before were.
+      if (!indefinite) audit.refused?.(flight);
       return { endedMs: wallMs(), refusedMs, outcome: 'failed', failure: `${code} ${detail}`.trimEnd(), isRetryable: retryable };
+    }
     await sleep(retryAfterMs, undefined, { signal });
   }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Audit, createAudit, type Finding } from '../demo/audit.ts';
-import type { Flight } from '../demo/flights.ts';
+import type { Finding } from '../demo/audit.ts';
 import { createKelpClient, type KelpClient } from '../demo/kelp-client.ts';
 import { readBack } from '../demo/read-back.ts';
 import { messagesOf, type Phase, type Publish, wallMs, type Writing, writeFlood } from './flood-writers.ts';
 import type { FunctionFleet } from './function-fleet.ts';
+import { createTolerantAudit } from './tolerant-audit.ts';
 
 /** So many instances, each of which is asked for one message at a time. */
 export type Load = { readonly instances: number; readonly seconds: number; readonly perSecond: number };
@@ -27,7 +27,7 @@ export type FunctionRun = {
   readonly phases: readonly Phase[];
   readonly beginMs: number;
   readonly published: readonly Publish[];
-  /** What is wrong with what is read back; a message that wasn't acknowledged may be there or not. */
+  /** What is wrong with what is read back; a message of which nobody knew whether it was stored may be there or not. */
   readonly findings: readonly Finding[];
   /** Starts of the rebalancer, and those that failed. */
   readonly rebalanced: { readonly done: number; readonly failed: readonly string[] };
@@ -98,35 +98,6 @@ function repeat({ fleet, signal }: FunctionLoadDeps, everyMs: number): Repeated 
       stopping.abort();
       await running;
       return { done, failed };
-    },
-  };
-}
-
-/** What was sent and never acknowledged may be missing. */
-function createTolerantAudit(rows: number): Audit {
-  const audit = createAudit(rows);
-  const open = new Set<number>();
-  return {
-    ...audit,
-    sent(flight) {
-      open.add(flight.row);
-      audit.sent(flight);
-    },
-    acknowledged(flight, address) {
-      open.delete(flight.row);
-      audit.acknowledged(flight, address);
-    },
-    read(message) {
-      const { row } = message.value as Pick<Flight, 'row'>;
-      // Where it is was told to nobody.
-      if (open.delete(row)) audit.acknowledged({ row }, message);
-      audit.read(message);
-    },
-    findings() {
-      return audit.findings().flatMap((finding) => {
-        const count = finding.fault === 'lost' ? finding.count - open.size : finding.count;
-        return count === 0 ? [] : [{ ...finding, count }];
-      });
     },
   };
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import type { Flight } from './flights.ts';
 
-const FAULTS = ['lost', 'doubled', 'out of order', 'changed', 'misplaced', 'unknown', 'off sequence'] as const;
+const FAULTS = ['lost', 'doubled', 'out of order', 'changed', 'misplaced', 'unknown', 'off sequence', 'refused'] as const;
 /**
  * `lost`: published and never read. `doubled`: read again. `out of order`: behind a later flight of its key. `changed`: another
  * key or value. `misplaced`: not at the address of its acknowledgement. `unknown`: never published. `off sequence`: an offset
- * that is not the one after its segment's last.
+ * that is not the one after its segment's last. `refused`: its publisher was told that it is not stored, and it is.
  */
 export type Fault = (typeof FAULTS)[number];
 

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { judgeFlood } from '../../infra/bench/flood-aims.ts';
+import { wallMs, writeFlood } from '../../infra/bench/flood-writers.ts';
 import { runFunctionLoad } from '../../infra/bench/function-load.ts';
 import { costOf } from '../../infra/bench/function-prices.ts';
 import { meterStores } from '../../infra/bench/metered-stores.ts';
 import type { Row } from '../../infra/bench/row.ts';
+import { createTolerantAudit } from '../../infra/bench/tolerant-audit.ts';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 
@@ -28,6 +30,24 @@ test('a request costs its function, its units and each half of a mebibyte', () =
   expect(cost.functions * 1_000_000).toBeCloseTo(0.2 + 1.33334, 5);
   expect(cost.table * 1_000_000).toBeCloseTo(2.25, 5);
   expect(cost.gateway * 1_000_000).toBeCloseTo(2, 5);
+});
+
+test.each([
+  { told: 'that it is not stored', indefinite: false, expected: [{ fault: 'refused', count: 1, example: 'row 0' }] },
+  { told: 'that nobody knows', indefinite: true, expected: [] },
+])('of a publish that was told $told, a message may be missing; where it is there: $expected', async ({ indefinite, expected }) => {
+  const sent: unknown[] = [];
+  const publish = (body: string) => {
+    const { messages } = JSON.parse(body) as { readonly messages: readonly unknown[] };
+    sent.push(...messages);
+    return Promise.resolve([{ code: 'throttled', detail: '', retryable: true, indefinite, retryAfterMs: 60_000 }]);
+  };
+  const audit = createTolerantAudit(2);
+  const phases = [{ name: 'before', seconds: 2, perSecond: 1 }] as const;
+  await writeFlood({ clients: [{ publish }], phases, beginMs: wallMs() - 1_000, audit, signal, writers: 1 });
+  expect([sent.length, audit.findings()]).toEqual([2, []]);
+  audit.read({ segment: 's0000000', offset: 0, ...(sent[0] as { readonly key: string; readonly value: unknown }) });
+  expect(audit.findings()).toEqual(expected);
 });
 
 test('a load without a platform ends with that', async () => {
