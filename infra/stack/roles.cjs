@@ -8,6 +8,8 @@ const TABLE_ACTIONS = {
   rebalance: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   sweep: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
 };
+// In a network of one's own, the platform's policy for network interfaces comes with it: its statement is on all resources (`*`), which
+// interfaces that nobody has made yet have to be. Nothing else here is (check-roles.ts).
 // The log's group is the stack's own: nobody has to make it.
 const LOG_ACTIONS = ['logs:CreateLogStream', 'logs:PutLogEvents'];
 const LAMBDA = {
