@@ -16,9 +16,10 @@ import { backoffUnlessAborted } from '../../state/retry.ts';
 /** This broker's own item: how the others know where it is, and that it lives. */
 export type Registration = {
   /**
-   * Registers and heartbeats until the signal aborts; a fleet registers only. Ends earlier when another process has
-   * registered under the same id, which is logged and counted, and when it was drained. Deleted, since it was taken for
-   * dead, it registers anew. Never rejects.
+   * Registers and heartbeats until the signal aborts; a fleet registers only, so that one whose item was deleted comes back with
+   * its next cold start: a warm instance could not tell whether it was taken for dead or drained on purpose. Ends earlier when
+   * another process has registered under the same id, which is logged and counted, and when it was drained. Deleted, since it
+   * was taken for dead, a process registers anew. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Says that it is being drained. False: another process has its id, or it is not registered. */
