@@ -7,6 +7,7 @@ import { createCompression } from '../adapters/system/compression.ts';
 import { rememberingStore } from '../adapters/wrap/remembering.ts';
 import { wrapStore } from '../adapters/wrap/stores.ts';
 import type { MemberAddress } from '../control/member.ts';
+import { parseBatchObjectKey } from '../format/object-key.ts';
 import type { AppDependencies, HttpLimits, Internal, Runtime } from '../http/dependencies.ts';
 import { RECENT_OBJECTS_BYTES_MAX } from '../model/limits.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
@@ -63,7 +64,10 @@ export function assembleInstance(configuration: Configuration, parts: InstancePa
   return {
     ports: {
       ...member,
-      store: rememberingStore(wrapStore(parts.store, member), { bytesMax: RECENT_OBJECTS_BYTES_MAX }),
+      store: rememberingStore(wrapStore(parts.store, member), {
+        bytesMax: RECENT_OBJECTS_BYTES_MAX,
+        isRemembered: (key) => parseBatchObjectKey(key) !== undefined,
+      }),
       compression,
       background: createBackground({
         clock: { ...clock, deadline: (ms) => clock.deadline(Math.min(ms, backgroundMsMax)) },

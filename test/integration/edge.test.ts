@@ -180,7 +180,7 @@ describe('at the edge', () => {
         expect((await send('GET', '/readyz', { token: null })).status).toBe(200);
         return passed.toSorted();
       };
-      const probe = ['DELETE', 'DeleteItem', 'GetItem', 'PUT', 'PutItem'];
+      const probe = ['DELETE', 'DeleteItem', 'GET', 'GetItem', 'PUT', 'PutItem'];
       expect(await askedFor()).toEqual(probe);
       await expect.poll(askedFor).toEqual([]);
       await expect.poll(askedFor, { timeout: 10_000 }).toEqual(probe);

@@ -1,13 +1,19 @@
 import type { Bytes } from '../../model/message.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
 
+export type RememberingOptions = {
+  readonly bytesMax: number;
+  /** By its key; what somebody reads back to see whether the store gives it is not. */
+  readonly isRemembered: (key: string) => boolean;
+};
+
 type Remembered = { readonly parts: readonly Bytes[]; readonly bytes: number };
 
 /**
  * Keeps the objects that were put last, within `bytesMax`, and answers reads of them from memory: who waits at a tail reads
  * what this instance has just stored. Objects never change, so what was put is what is there. Nothing is copied on the way in.
  */
-export function rememberingStore(store: ObjectStore, { bytesMax }: { readonly bytesMax: number }): ObjectStore {
+export function rememberingStore(store: ObjectStore, { bytesMax, isRemembered }: RememberingOptions): ObjectStore {
   const objects = new Map<string, Remembered>();
   let total = 0;
 
@@ -32,7 +38,7 @@ export function rememberingStore(store: ObjectStore, { bytesMax }: { readonly by
     async put(key, body, signal) {
       await store.put(key, body, signal);
       // Only once it is there: what was not answered may never have been stored.
-      remember(key, body);
+      if (isRemembered(key)) remember(key, body);
     },
     async getRange(key, start, length, signal) {
       const object = objects.get(key);
