@@ -1,6 +1,6 @@
 import type { Asked } from './metered-stores.ts';
 
-/** Dollars in us-east-1, as published in November 2026; infra/functions.md has where. */
+/** Dollars in us-east-1, as read in November 2026; infra/functions.md has where. */
 const MILLION = 1_000_000;
 const PRICES = {
   /** A million requests to an HTTP API, each 512 KiB of one. */
