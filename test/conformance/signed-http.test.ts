@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { CONNECTIONS_MAX, TABLE_ANSWER_BYTES_MAX } from '../../src/model/limits.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import { freshPrefix, sharedStack } from '../stack.ts';
-import { type Stub, type Treatment, answer, startStub } from './stub-server.ts';
+import { type Stub, type Treatment, against, answer } from './stub-server.ts';
 
 // What the signed requests do and the SDK does not, or not so well.
 
@@ -18,21 +18,16 @@ const clock = createSystemClock();
 const HOUR_MS = 3_600_000;
 
 describe('signed requests', () => {
-  let stub: Stub | undefined;
-  afterEach(async () => {
-    await stub?.stop();
-    stub = undefined;
-  });
-  async function against(treat: Treatment): Promise<{ table: MetadataTable; server: Stub; pass: (ms: number) => void }> {
-    stub = await startStub(treat);
-    const access = { table: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' };
+  async function tableAt(treat: Treatment): Promise<{ table: MetadataTable; server: Stub; pass: (ms: number) => void }> {
     let passedMs = 0;
-    const table = createLeanTable({ ...access, endpoint: stub.endpoint, clock: { ...clock, nowMs: () => clock.nowMs() + passedMs } });
-    return { table, server: stub, pass: (ms) => void (passedMs += ms) };
+    const own = { ...clock, nowMs: () => clock.nowMs() + passedMs };
+    const access = { table: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret', clock: own };
+    const { client: table, server } = await against((endpoint) => createLeanTable({ ...access, endpoint }), treat);
+    return { table, server, pass: (ms) => void (passedMs += ms) };
   }
 
   test('a write that still waits for a connection is given up with the reason: it was surely not applied', async () => {
-    const { table, server } = await against(() => undefined);
+    const { table, server } = await tableAt(() => undefined);
     const controller = new AbortController();
     const reason = new Error('deadline');
     const calls = Array.from({ length: CONNECTIONS_MAX + 1 }, () => table.update(KEY, NO_CHANGE, controller.signal));
@@ -47,7 +42,7 @@ describe('signed requests', () => {
 
   test('a waiting call that was given up takes no connection from the others', async () => {
     const answers: (() => void)[] = [];
-    const { table, server } = await against((response) => void answers.push(() => response.end(ITEM_JSON)));
+    const { table, server } = await tableAt((response) => void answers.push(() => response.end(ITEM_JSON)));
     const busy = Array.from({ length: CONNECTIONS_MAX }, () => table.update(KEY, NO_CHANGE, signal));
     const controller = new AbortController();
     const given = Promise.allSettled(Array.from({ length: 100 }, () => table.update(KEY, NO_CHANGE, controller.signal)));
@@ -64,28 +59,27 @@ describe('signed requests', () => {
   });
 
   test('an answer with a checksum is believed if it is right', async () => {
-    const right = await against(answer(200, ITEM_JSON, { 'x-amz-crc32': String(crc32(ITEM_JSON)) }));
+    const right = await tableAt(answer(200, ITEM_JSON, { 'x-amz-crc32': String(crc32(ITEM_JSON)) }));
     expect(await right.table.update(KEY, NO_CHANGE, signal)).toEqual({ applied: true, item: { a: 1 } });
-    await right.server.stop();
-    const wrong = await against(answer(200, ITEM_JSON, { 'x-amz-crc32': String(crc32(ITEM_JSON) ^ 1) }));
+    const wrong = await tableAt(answer(200, ITEM_JSON, { 'x-amz-crc32': String(crc32(ITEM_JSON) ^ 1) }));
     await expect(wrong.table.update(KEY, NO_CHANGE, signal)).rejects.toMatchObject({ kind: 'indefinite' });
     await expect(wrong.table.get(KEY, signal)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   test('an endless answer is cut off', async () => {
-    const { table } = await against(answer(200, ' '.repeat(TABLE_ANSWER_BYTES_MAX + 1)));
+    const { table } = await tableAt(answer(200, ' '.repeat(TABLE_ANSWER_BYTES_MAX + 1)));
     await expect(table.get(KEY, signal)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   test('a connection that the server has closed in the meantime is not used again', async () => {
-    const { table, server } = await against((response) => response.writeHead(200, { connection: 'close' }).end(ITEM_JSON));
+    const { table, server } = await tableAt((response) => response.writeHead(200, { connection: 'close' }).end(ITEM_JSON));
     for (let call = 0; call < 3; call++) expect(await table.update(KEY, NO_CHANGE, signal)).toMatchObject({ applied: true });
     expect(server.connections()).toBe(3);
   });
 
   test('a connection that the other side forgot while this one was frozen is not used again: the wall clock alone says that it was', async () => {
     const known = new Set<unknown>();
-    const { table, server, pass } = await against((response, { message }) => {
+    const { table, server, pass } = await tableAt((response, { message }) => {
       if (!known.has(message.socket)) response.end(ITEM_JSON);
       known.add(message.socket);
     });
@@ -98,14 +92,14 @@ describe('signed requests', () => {
 
   test('a refusal is not repeated, though the clock is off', async () => {
     const failed = '{"__type":"x#ConditionalCheckFailedException"}';
-    const { table, server } = await against(answer(400, failed, { date: new Date(Date.now() + HOUR_MS).toUTCString() }));
+    const { table, server } = await tableAt(answer(400, failed, { date: new Date(Date.now() + HOUR_MS).toUTCString() }));
     expect(await table.update(KEY, NO_CHANGE, signal)).toEqual({ applied: false, item: undefined });
     expect(server.requests).toHaveLength(1);
   });
 
   test('a wrong key is refused after one attempt', async () => {
     const fault = '{"__type":"x#InvalidSignatureException"}';
-    const { table, server } = await against(answer(400, fault));
+    const { table, server } = await tableAt(answer(400, fault));
     await expect(table.get(KEY, signal)).rejects.toMatchObject({ code: 'table-refused' });
     expect(server.requests).toHaveLength(1);
   });

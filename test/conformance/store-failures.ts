@@ -1,18 +1,17 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KelpError } from '../../src/model/errors.ts';
 import { CONNECTIONS_MAX } from '../../src/model/limits.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import {
   OWN_SOCKETS,
   type Sockets,
-  type Stub,
   type Treatment,
+  against,
   answer,
   closedEndpoint,
   cutAnswer,
   resetConnection,
-  startStub,
   stuckAnswer,
 } from './stub-server.ts';
 
@@ -58,18 +57,8 @@ const RANGES: Record<string, Treatment> = {
 /** What becomes of answers that real stores don't give on demand. */
 export function describeStoreFailures(name: string, make: (endpoint: string) => ObjectStore, { ownSockets }: Sockets = OWN_SOCKETS): void {
   describe(`store, when things go wrong: ${name}`, () => {
-    let stub: Stub | undefined;
-    afterEach(async () => {
-      await stub?.stop();
-      stub = undefined;
-    });
-    async function against(treat: Treatment, how = { early: false }): Promise<{ store: ObjectStore; stub: Stub }> {
-      stub = await startStub(treat, how);
-      return { store: make(stub.endpoint), stub };
-    }
-
     test.for(Object.entries(CASES))('%s: told by its kind, and asked once', async ([, { treat, put, others }]) => {
-      const { store, stub: server } = await against(treat);
+      const { client: store, server } = await against(make, treat);
       await expect(store.put('a/b', BODY, signal)).rejects.toMatchObject(put);
       await expect(store.put('a/b', [...BODY, ...BODY], signal)).rejects.toMatchObject(put);
       await expect(store.getRange('a/b', 0, 10, signal)).rejects.toMatchObject(others);
@@ -79,25 +68,25 @@ export function describeStoreFailures(name: string, make: (endpoint: string) => 
     });
 
     test('404 NoSuchKey: not found', async () => {
-      const { store } = await against(answer(404, fault('NoSuchKey')));
+      const { client: store } = await against(make, answer(404, fault('NoSuchKey')));
       const notFound = error('not-found', 'object-not-found');
       await expect(store.getRange('a/b', 0, 10, signal)).rejects.toMatchObject(notFound);
     });
 
     test.for(Object.entries(RANGES))('a range that is not the one asked for: %s', async ([, treat]) => {
-      const { store } = await against(treat);
+      const { client: store } = await against(make, treat);
       await expect(store.getRange('a/b', 5, 10, signal)).rejects.toMatchObject(UNAVAILABLE);
     });
 
     test('the same range, whole', async () => {
-      const { store } = await against(part('bytes 5-14/100', '0123456789'));
+      const { client: store } = await against(make, part('bytes 5-14/100', '0123456789'));
       expect(Buffer.from(await store.getRange('a/b', 5, 10, signal)).toString()).toBe('0123456789');
     });
 
     test.for([answer(200, '<html>Welcome</html>'), answer(200, ''), cutAnswer(200, '<ListBucketResult>')])(
       'a list that is none',
       async (treat) => {
-        const { store } = await against(treat);
+        const { client: store } = await against(make, treat);
         await expect(store.list('a', { limit: 10 }, signal)).rejects.toMatchObject(UNAVAILABLE);
       },
     );
@@ -112,7 +101,7 @@ export function describeStoreFailures(name: string, make: (endpoint: string) => 
       ['no answer', () => undefined],
       ['half an answer', stuckAnswer(206, '01234')],
     ])('%s: an abort ends the call with its reason', async ([, treat]) => {
-      const { store, stub: server } = await against(treat);
+      const { client: store, server } = await against(make, treat);
       const controller = new AbortController();
       const reason = new Error('deadline');
       const calls = Promise.allSettled([
@@ -131,7 +120,7 @@ export function describeStoreFailures(name: string, make: (endpoint: string) => 
 
     test('an abort ends its own request, and no other', async () => {
       const waiting: ServerResponse[] = [];
-      const { store, stub: server } = await against((response, { message }) => {
+      const { client: store, server } = await against(make, (response, { message }) => {
         if (message.method === 'PUT') waiting.push(response);
       });
       const controller = new AbortController();
@@ -149,19 +138,9 @@ export function describeStoreFailures(name: string, make: (endpoint: string) => 
 /** Of clients that have connections of their own. */
 export function describeStoreConnections(name: string, make: (endpoint: string) => ObjectStore): void {
   describe(`connections to a store: ${name}`, () => {
-    let stub: Stub | undefined;
-    afterEach(async () => {
-      await stub?.stop();
-      stub = undefined;
-    });
-    async function against(treat: Treatment, how = { early: false }): Promise<{ store: ObjectStore; stub: Stub }> {
-      stub = await startStub(treat, how);
-      return { store: make(stub.endpoint), stub };
-    }
-
     test('an answer before the body was sent ends the call, and leaves no connection in use', async () => {
       const large = [new Uint8Array(8_000_000), new Uint8Array(8_000_000)];
-      const { store } = await against(answer(503, fault('SlowDown')), { early: true });
+      const { client: store } = await against(make, answer(503, fault('SlowDown')), { early: true });
       const results = await Promise.allSettled(Array.from({ length: CONNECTIONS_MAX + 6 }, () => store.put('a/b', large, signal)));
       const kinds = new Set(results.map((result) => (result.status === 'rejected' ? (result.reason as KelpError).kind : 'stored')));
       // Whether the answer is seen before the connection's end is the network's choice.
@@ -170,7 +149,7 @@ export function describeStoreConnections(name: string, make: (endpoint: string) 
     });
 
     test('many calls share a bounded number of connections', async () => {
-      const { store, stub: server } = await against((response) => void setTimeout(() => response.end(), 2));
+      const { client: store, server } = await against(make, (response) => void setTimeout(() => response.end(), 2));
       await Promise.all(Array.from({ length: CONNECTIONS_MAX * 2 }, () => store.put('a/b', BODY, signal)));
       expect(server.requests).toHaveLength(CONNECTIONS_MAX * 2);
       expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
 
 export type StubRequest = { readonly message: IncomingMessage; readonly body: Buffer };
 /** How the stub treats one request: it may answer, answer in part, or not at all. */
@@ -56,6 +57,17 @@ export async function startStub(treat: Treatment, { early = false } = {}): Promi
       await once(server, 'close');
     },
   };
+}
+
+/** A client of a stub, which stops with the test that asks for it. */
+export async function against<Client>(
+  make: (endpoint: string) => Client,
+  treat: Treatment,
+  how = { early: false },
+): Promise<{ client: Client; server: Stub }> {
+  const server = await startStub(treat, how);
+  onTestFinished(() => server.stop());
+  return { client: make(server.endpoint), server };
 }
 
 /** A port on which nobody listens. */

@@ -1,17 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { MetadataTable, Update } from '../../src/ports/metadata-table.ts';
 import { CONNECTIONS_MAX } from '../../src/model/limits.ts';
 import {
   OWN_SOCKETS,
   type Sockets,
-  type Stub,
   type Treatment,
+  against,
   answer,
   closedEndpoint,
   cutAnswer,
   resetConnection,
-  startStub,
   stuckAnswer,
 } from './stub-server.ts';
 import { signal } from './table-keys.ts';
@@ -61,18 +60,8 @@ export function describeTableFailures(
   { ownSockets }: Sockets = OWN_SOCKETS,
 ): void {
   describe(`table, when things go wrong: ${name}`, () => {
-    let stub: Stub | undefined;
-    afterEach(async () => {
-      await stub?.stop();
-      stub = undefined;
-    });
-    async function against(treat: Treatment): Promise<{ table: MetadataTable; stub: Stub }> {
-      stub = await startStub(treat);
-      return { table: make(stub.endpoint), stub };
-    }
-
     test.for(Object.entries(CASES))('%s: told by its kind, and asked once', async ([, { treat, write, read }]) => {
-      const { table, stub: server } = await against(treat);
+      const { client: table, server } = await against(make, treat);
       await expect(table.update(KEY, UPDATE, signal)).rejects.toMatchObject(write);
       await expect(table.put(KEY, {}, [], signal)).rejects.toMatchObject(write);
       await expect(table.delete(KEY, [], signal)).rejects.toMatchObject(write);
@@ -82,22 +71,21 @@ export function describeTableFailures(
     });
 
     test('a refused condition gives the old item, or none', async () => {
-      const withItem = await against(answer(400, fault('ConditionalCheckFailedException', `,"Item":${ITEM_JSON}`)));
-      expect(await withItem.table.update(KEY, UPDATE, signal)).toEqual({ applied: false, item: ITEM });
-      expect(await withItem.table.put(KEY, {}, [], signal)).toEqual({ applied: false, item: ITEM });
-      await withItem.stub.stop();
-      const without = await against(answer(400, fault('ConditionalCheckFailedException')));
-      expect(await without.table.delete(KEY, [], signal)).toEqual({ applied: false, item: undefined });
-      expect(without.stub.requests).toHaveLength(1);
+      const withItem = await against(make, answer(400, fault('ConditionalCheckFailedException', `,"Item":${ITEM_JSON}`)));
+      expect(await withItem.client.update(KEY, UPDATE, signal)).toEqual({ applied: false, item: ITEM });
+      expect(await withItem.client.put(KEY, {}, [], signal)).toEqual({ applied: false, item: ITEM });
+      const without = await against(make, answer(400, fault('ConditionalCheckFailedException')));
+      expect(await without.client.delete(KEY, [], signal)).toEqual({ applied: false, item: undefined });
+      expect(without.server.requests).toHaveLength(1);
     });
 
     test('an update answered without its item may or may not have happened', async () => {
-      const { table } = await against(answer(200, '{}'));
+      const { client: table } = await against(make, answer(200, '{}'));
       await expect(table.update(KEY, UPDATE, signal)).rejects.toMatchObject(INDEFINITE);
     });
 
     test('reads are strong: a stale one would let a tail go back', async () => {
-      const { table, stub: server } = await against(answer(200, '{}'));
+      const { client: table, server } = await against(make, answer(200, '{}'));
       await table.get(KEY, signal);
       await table.query({ pk: 'p', limit: 1 }, signal);
       const bodies = server.requests.map(({ body }) => JSON.parse(body.toString()) as { ConsistentRead?: boolean });
@@ -114,7 +102,7 @@ export function describeTableFailures(
       ['no answer', () => undefined],
       ['half an answer', stuckAnswer(200, '{"Attributes":')],
     ])('%s: an abort ends the call, a write as indefinite', async ([, treat]) => {
-      const { table, stub: server } = await against(treat);
+      const { client: table, server } = await against(make, treat);
       const controller = new AbortController();
       const reason = new Error('deadline');
       const calls = Promise.allSettled([table.update(KEY, UPDATE, controller.signal), table.get(KEY, controller.signal)]);
@@ -127,7 +115,7 @@ export function describeTableFailures(
 
     test('an abort ends its own request, and no other', async () => {
       const waiting: ServerResponse[] = [];
-      const { table, stub: server } = await against((response, { message }) => {
+      const { client: table, server } = await against(make, (response, { message }) => {
         if (message.headers['x-amz-target'] === 'DynamoDB_20120810.UpdateItem') waiting.push(response);
       });
       const controller = new AbortController();
@@ -146,18 +134,8 @@ export function describeTableFailures(
 /** Of clients that have connections of their own. */
 export function describeTableConnections(name: string, make: (endpoint: string) => MetadataTable): void {
   describe(`connections to a table: ${name}`, () => {
-    let stub: Stub | undefined;
-    afterEach(async () => {
-      await stub?.stop();
-      stub = undefined;
-    });
-    async function against(treat: Treatment): Promise<{ table: MetadataTable; stub: Stub }> {
-      stub = await startStub(treat);
-      return { table: make(stub.endpoint), stub };
-    }
-
     test('many calls share a bounded number of connections', async () => {
-      const { table, stub: server } = await against((response) => void setTimeout(() => response.end(`{"Item":${ITEM_JSON}}`), 2));
+      const { client: table, server } = await against(make, (response) => void setTimeout(() => response.end(`{"Item":${ITEM_JSON}}`), 2));
       const items = await Promise.all(Array.from({ length: CONNECTIONS_MAX * 4 }, () => table.get(KEY, signal)));
       expect(items).toHaveLength(CONNECTIONS_MAX * 4);
       expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
