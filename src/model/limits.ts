@@ -98,6 +98,8 @@ export const PRODUCER_ID_LENGTH_MAX = 64;
 export const COMMIT_IDS_MAX = 16;
 /** Sends under one commit id; the deadline usually ends it earlier. */
 export const COMMIT_ATTEMPTS_MAX = 64;
+/** How long the answer of a commit is waited for once its caller's time is over: one that comes spares him an unknown outcome. */
+export const COMMIT_GRACE_MS = 50;
 /** Attempts over which the waits for a throttled segment grow, to 800 ms: what it may have, it has by the second. */
 export const THROTTLED_BACKOFF_MAX = 5;
 /** Pages that are searched, newest first, for the offsets of a repeated producer batch. */

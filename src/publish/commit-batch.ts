@@ -2,11 +2,19 @@ import { decodeHead } from '../format/head-item.ts';
 import { headKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Head } from '../model/head.ts';
-import { COMMIT_ATTEMPTS_MAX, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX, PENDING_WAIT_MS, THROTTLED_BACKOFF_MAX } from '../model/limits.ts';
-import type { Item, Update } from '../ports/metadata-table.ts';
+import {
+  COMMIT_ATTEMPTS_MAX,
+  COMMIT_GRACE_MS,
+  COMMIT_IDS_MAX,
+  HEAD_ENTRIES_MAX,
+  PENDING_WAIT_MS,
+  THROTTLED_BACKOFF_MAX,
+} from '../model/limits.ts';
+import type { Item, Update, WriteResult } from '../ports/metadata-table.ts';
 import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
 import { backoffUnlessAborted } from '../state/retry.ts';
+import { withGrace } from '../state/with-grace.ts';
 import { carryOnSegment } from '../topology/carry-on.ts';
 import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
 import { type CommitDeps, findFate } from './find-fate.ts';
@@ -67,8 +75,8 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
     } catch (error) {
       // A read that was cut short by the signal ends the loop like any other end of the budget.
       if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, signal, error) : error;
+      if (!signal.aborted || isThrottled(error)) lastError = error;
       if (signal.aborted) break;
-      lastError = error;
       await backoffUnlessAborted(deps, isThrottled(error) ? Math.min(attempt, THROTTLED_BACKOFF_MAX) : attempt, signal);
     }
   }
@@ -99,8 +107,11 @@ async function write(
   { attempts, update }: { readonly attempts: Attempts; readonly update: Update },
   signal: AbortSignal,
 ): Promise<boolean> {
+  // Outside of what follows: nothing was sent.
+  signal.throwIfAborted();
   try {
-    const result = await deps.table.update(headKey(request.topic, request.segment), update, signal);
+    const send = (ends: AbortSignal): Promise<WriteResult> => deps.table.update(headKey(request.topic, request.segment), update, ends);
+    const result = await withGrace(deps.clock, COMMIT_GRACE_MS, send, signal);
     see(attempts, decodeOld(request, result.item));
     deps.heads.offer(attempts.head);
     return result.applied;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { headKey } from '../../src/format/item-key.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { CommitId } from '../../src/model/ids.ts';
-import { HEAD_ENTRIES_MAX } from '../../src/model/limits.ts';
+import { COMMIT_GRACE_MS, HEAD_ENTRIES_MAX } from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
 import { interceptTable, type TableCall } from '../simulation/intercept.ts';
@@ -110,6 +110,29 @@ describe('the end of the budget', () => {
     expect(new Set(cids).size).toBe(2);
     expect(brief(await publish(world.signal))).toEqual(['s0000000:0 again']);
     expect(await readValues(world, topic.id)).toEqual(['1']);
+  });
+
+  test.each([
+    ['F29: and is refused in a moment, it is refused, and nothing is stored', 20, 'throttled', []],
+    ['and is done in a moment, it is acked', 20, 's0000000:0', ['1']],
+    ['and is answered later, nobody knows', COMMIT_GRACE_MS + 1, 'indefinite', []],
+  ])('whose last attempt is on its way as the time ends: %s', async (_, answeredMs, outcome, stored) => {
+    const world = createTestWorld();
+    const topic = await world.topic();
+    const table = interceptTable(world.table, async (call, make, signal) => {
+      if (call.name !== 'update head') return make();
+      // As the port has it: what was sent, and not answered, may be done yet.
+      await world.clock.sleep(1_000 + answeredMs, signal).catch((cause: unknown) => {
+        throw new KelpError('indefinite', 'table-indefinite', 'no answer', { cause });
+      });
+      if (outcome === 'throttled') throw throttled();
+      return make();
+    });
+    const publishing = world.broker({ table }).publisher.publish(topic, publishOf(['1']), world.clock.deadline(1_000));
+    const beganMs = world.clock.monotonicMs();
+    expect(brief(await world.run(publishing))).toEqual([outcome]);
+    expect(world.clock.monotonicMs() - beganMs).toBeLessThanOrEqual(1_000 + COMMIT_GRACE_MS);
+    expect(await readValues(world, topic.id)).toEqual(stored);
   });
 
   test('F16: refused connections, it is 503 and nothing is stored', async () => {
