@@ -1,29 +1,12 @@
 import { type ControlPlane, createControl } from '../control/create-control.ts';
-import type { MemberAddress } from '../control/member.ts';
 import { type BrokerAddress, IDLE } from '../model/broker.ts';
 import type { BrokerId } from '../model/ids.ts';
-import type { Background } from '../ports/background.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { MetadataTable } from '../ports/metadata-table.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
-import type { Peers } from '../ports/peers.ts';
-import type { Random } from '../ports/random.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
 import { createHeads } from '../state/heads.ts';
 import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';
+import type { PublishingPorts } from './create-publishing.ts';
 
-/** As of PublishingPorts, as far as they are needed. */
-export type LeadingPorts = {
-  readonly table: MetadataTable;
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly telemetry: Telemetry;
-  readonly background: Background;
-  readonly self?: MemberAddress;
-  readonly peers?: Peers;
-};
+export type LeadingPorts = Omit<PublishingPorts, 'compression' | 'sha256' | 'meter' | 'rebalanceMs'>;
 
 export type Leading = {
   readonly topics: Topics;
