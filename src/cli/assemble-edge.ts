@@ -9,12 +9,12 @@ import { leadingHandlers } from '../http/leading-handlers.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
 import { readingHandlers } from '../http/reading-handlers.ts';
 import { IDLE } from '../model/broker.ts';
-import * as limits from '../model/function-limits.ts';
 import { createHeads } from '../state/heads.ts';
 import type { FunctionParts } from './assemble-function.ts';
 import { assembleInstance } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
 import type { EdgeInstance } from './edge-handler.ts';
+import { functionBounds } from './function-configuration.ts';
 
 export type EdgeRequestParts = FunctionParts & { readonly probed: Probed };
 
@@ -27,13 +27,8 @@ export function assembleEdge(configuration: Configuration, { write, probed, ...p
     ...parts,
     telemetry: createLogTelemetry({ clock: parts.clock, write }),
     peersOf: createFetchPeers,
-    limits: {
-      requestBytesMax: configuration.requestBytesMax,
-      readBytesMax: limits.FUNCTION_READ_BYTES_MAX,
-      waitMsMax: limits.FUNCTION_WAIT_MS_MAX,
-    },
+    ...functionBounds(configuration),
     runtime: { streams: false, remainingMs: () => undefined },
-    backgroundMsMax: limits.FUNCTION_BACKGROUND_MS_MAX,
   });
   const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });

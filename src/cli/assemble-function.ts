@@ -10,12 +10,12 @@ import {
   functionRuntime,
   type Invocations,
 } from '../http/function-handler.ts';
-import * as limits from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import { assembleInstance, type Instance } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
+import { functionBounds } from './function-configuration.ts';
 import type { OnTerminate } from './on-terminate.ts';
 
 export type FunctionParts = {
@@ -36,13 +36,8 @@ export function assembleFunctionInstance(configuration: Configuration, { write, 
     ...selfOf(configuration),
     peersOf: createHttpPeers,
     telemetry: createLogTelemetry({ clock: parts.clock, write }),
-    limits: {
-      requestBytesMax: configuration.requestBytesMax,
-      readBytesMax: limits.FUNCTION_READ_BYTES_MAX,
-      waitMsMax: limits.FUNCTION_WAIT_MS_MAX,
-    },
+    ...functionBounds(configuration),
     runtime: functionRuntime,
-    backgroundMsMax: limits.FUNCTION_BACKGROUND_MS_MAX,
   });
   const { table, store, background } = instance.ports;
   // Whatever a request has begun is over when its answer is given.

@@ -7,21 +7,13 @@ import type { MemberAddress } from '../control/member.ts';
 import { IDLE } from '../model/broker.ts';
 import type { BrokerId } from '../model/ids.ts';
 import { LEAVE_MS_MAX } from '../model/limits.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { MetadataTable } from '../ports/metadata-table.ts';
 import { createHeads } from '../state/heads.ts';
+import type { LeadingParts } from './assemble-function.ts';
 import { assembleMember, type PeerSecrets } from './assemble-member.ts';
-import type { OnTerminate } from './on-terminate.ts';
 import { rebalanceWork } from './rebalance-work.ts';
 import { createScheduleHandler, type ScheduleHandler } from './schedule-handler.ts';
 
-export type RebalanceParts = {
-  readonly table: MetadataTable;
-  readonly clock: Clock;
-  /** Takes one log line. */
-  readonly write: (line: string) => void;
-  readonly onTerminate: OnTerminate;
-};
+export type RebalanceParts = Omit<LeadingParts, 'store'>;
 
 /** It serves nothing and nobody can ask it anything: it registers nowhere, and leads only for the time of a call. */
 const SELF: MemberAddress = { id: 'rebalance' as BrokerId, url: '', kind: 'fleet', zone: '' };

@@ -4,23 +4,13 @@ import { createSystemRandom } from '../adapters/system/random.ts';
 import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
 import { watchedStore, watchedTable } from '../adapters/wrap/watched.ts';
 import { KelpError } from '../model/errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { MetadataTable } from '../ports/metadata-table.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
 import { createHeads } from '../state/heads.ts';
 import { sweepDeletions } from '../topics/sweep-deletions.ts';
+import type { FunctionParts } from './assemble-function.ts';
 import { createScheduleHandler, type ScheduledWork, type ScheduleHandler } from './schedule-handler.ts';
 
-export type SweepParts = {
-  readonly table: MetadataTable;
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  /** Takes one log line. */
-  readonly write: (line: string) => void;
-};
-
 /** The clean-up that nobody waits for, for a schedule. It asks nobody, leads nobody, and any number of them may run at once. */
-export function assembleSweep({ table, store, clock, write }: SweepParts): ScheduleHandler {
+export function assembleSweep({ table, store, clock, write }: FunctionParts): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
   const wrapping = { clock, telemetry, random: createSystemRandom() };
   const { watch, settled } = createBackground(wrapping);
