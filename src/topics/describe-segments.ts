@@ -1,26 +1,17 @@
-import { segmentKey, segmentsPartition } from '../format/item-key.ts';
-import { decodeSegment } from '../format/segment-item.ts';
+import { segmentKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
 import { segmentNumber, type SegmentId } from '../model/ids.ts';
-import { CHANGE_PARALLEL_MAX, SEGMENTS_LIST_PAGE } from '../model/limits.ts';
+import { CHANGE_PARALLEL_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
 import { inParallel } from '../state/in-parallel.ts';
+import { readSegmentRecords } from '../state/segment-records.ts';
 import type { SegmentDescription } from './topics.ts';
 
 /** All segments of the topic's life, in order of their ids; each with its head as it was then. */
 export async function describeSegments(deps: TopologyDeps, topic: Topic, signal: AbortSignal): Promise<SegmentDescription[]> {
-  const ids: SegmentId[] = [];
-  let from = '';
-  for (let more = true; more;) {
-    const pk = segmentsPartition(topic.id);
-    const page = await deps.table.query({ pk, ...(from === '' ? {} : { from }), limit: SEGMENTS_LIST_PAGE }, signal);
-    const records = page.items.map(decodeSegment);
-    ids.push(...records.map((record) => record.segment));
-    from = `${records.at(-1)?.segment ?? ''}!`;
-    more = page.more && records.length > 0;
-  }
-  const described = await inParallel(ids, CHANGE_PARALLEL_MAX, (id) => describe(deps, topic, id, signal));
+  const records = await readSegmentRecords(deps.table, { topic: topic.id, after: '' }, signal);
+  const described = await inParallel(records, CHANGE_PARALLEL_MAX, ({ segment }) => describe(deps, topic, segment, signal));
   return described.flatMap((segment) => segment ?? []);
 }
 

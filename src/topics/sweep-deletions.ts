@@ -1,5 +1,5 @@
 import { decodeDeletion, type DeletionRecord } from '../format/deletion-item.ts';
-import { deletionsPartition, justAfter, namesPartition, topicKey } from '../format/item-key.ts';
+import { deletionsPartition, namesPartition, topicKey } from '../format/item-key.ts';
 import { stringField } from '../format/item-fields.ts';
 import { decodeName } from '../format/name-item.ts';
 import { decodeTopic } from '../format/topic-item.ts';
@@ -7,6 +7,7 @@ import { SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
 import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item, Query } from '../ports/metadata-table.ts';
 import { inParallel } from '../state/in-parallel.ts';
+import { queryPages } from '../state/query-pages.ts';
 import { readTopic } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
 import { type CleanUpDeps, cleanUpTopic, deleteObjects } from './clean-up-topic.ts';
@@ -56,8 +57,7 @@ async function forEachItem(
   range: Omit<Query, 'limit'>,
   visit: (item: Item) => Promise<void>,
 ): Promise<void> {
-  for (let from = range.from; ;) {
-    const { items, more } = await deps.table.query({ ...range, ...(from === undefined ? {} : { from }), limit: SWEEP_PAGE_MAX }, signal);
+  for await (const items of queryPages(deps.table, { ...range, limit: SWEEP_PAGE_MAX }, signal)) {
     await inParallel(items, SWEEP_PARALLEL_MAX, async (item) => {
       signal.throwIfAborted();
       try {
@@ -68,9 +68,6 @@ async function forEachItem(
         deps.telemetry.log('warn', 'a deletion is left for the next sweep', { item: stringField(item, 'sk'), error });
       }
     });
-    const last = items.at(-1);
-    if (!more || last === undefined) return;
-    from = justAfter(stringField(last, 'sk'));
   }
 }
 

@@ -3,6 +3,7 @@ import type { BrokerId } from '../../model/ids.ts';
 import { CHANGE_PARALLEL_MAX, SEGMENTS_LIST_PAGE } from '../../model/limits.ts';
 import type { MetadataTable } from '../../ports/metadata-table.ts';
 import { inParallel } from '../../state/in-parallel.ts';
+import { queryPages } from '../../state/query-pages.ts';
 
 /**
  * How many segments each broker serves, as the leader counts: read once a term, then counted on by what it decides itself.
@@ -44,14 +45,7 @@ export function createSegmentCounts(deps: { readonly table: MetadataTable }): Se
 /** How long the broker's list is: what it serves, and a few that it served or was about to. */
 export async function countServed(table: MetadataTable, broker: BrokerId, signal: AbortSignal): Promise<number> {
   let count = 0;
-  let after: string | undefined;
-  for (let more = true; more;) {
-    // The next text behind a key of fixed width.
-    const from = after === undefined ? {} : { from: `${after}!` };
-    const page = await table.query({ pk: servedPartition(broker), ...from, limit: SEGMENTS_LIST_PAGE }, signal);
-    count += page.items.length;
-    after = page.items.at(-1)?.['sk'] as string | undefined;
-    more = page.more && after !== undefined;
-  }
+  const query = { pk: servedPartition(broker), limit: SEGMENTS_LIST_PAGE };
+  for await (const items of queryPages(table, query, signal)) count += items.length;
   return count;
 }

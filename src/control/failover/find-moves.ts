@@ -7,6 +7,7 @@ import { MOVES_PLANNED_MAX, MOVES_READ_PARALLEL_MAX, SEGMENTS_LIST_PAGE } from '
 import type { MetadataTable } from '../../ports/metadata-table.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { inParallel } from '../../state/in-parallel.ts';
+import { queryPages } from '../../state/query-pages.ts';
 import { readTopic, type TopologyDeps } from '../../topology/apply-change.ts';
 import { carryOn } from '../../topology/carry-on.ts';
 import { forgetServed } from '../../topology/served.ts';
@@ -33,15 +34,9 @@ export async function findMoves(deps: FindDeps, broker: BrokerId, signal: AbortS
 
 async function readServed(table: MetadataTable, broker: BrokerId, signal: AbortSignal): Promise<ServedRecord[]> {
   const records: ServedRecord[] = [];
-  const pk = servedPartition(broker);
-  let after = '';
-  for (let more = true; more && records.length < MOVES_PLANNED_MAX;) {
-    // The next text behind a key of fixed width.
-    const page = await table.query({ pk, ...(after === '' ? {} : { from: `${after}!` }), limit: SEGMENTS_LIST_PAGE }, signal);
-    records.push(...page.items.map(decodeServed));
-    const last = records.at(-1);
-    after = last === undefined ? '' : `${last.topic}#${last.segment}`;
-    more = page.more && page.items.length > 0;
+  for await (const items of queryPages(table, { pk: servedPartition(broker), limit: SEGMENTS_LIST_PAGE }, signal)) {
+    records.push(...items.map(decodeServed));
+    if (records.length >= MOVES_PLANNED_MAX) break;
   }
   return records;
 }

@@ -7,6 +7,7 @@ import { SEGMENTS_OPEN_MAX } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Condition, Item, MetadataTable, Value } from '../../ports/metadata-table.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
+import { queryPages } from '../../state/query-pages.ts';
 import type { LoadWindows } from './load-windows.ts';
 import type { ScalingMemory, SegmentOrigin, TopicMemory } from './scaling-memory.ts';
 
@@ -64,12 +65,10 @@ type Found = { readonly n: number; readonly item: Item };
 
 async function readItems({ table }: MemoryDeps, topic: TopicId, signal: AbortSignal): Promise<readonly Found[]> {
   const found: Found[] = [];
-  const { pk, sk: to } = loadMemoryKey(topic, ITEMS_MAX - 1);
-  for (let from: number | undefined = 0; from !== undefined && from < ITEMS_MAX;) {
-    const page = await table.query({ pk, from: loadMemoryKey(topic, from).sk, to, limit: ITEMS_MAX }, signal);
-    found.push(...page.items.map((item) => ({ n: loadMemoryNumber(stringField(item, 'sk')), item })));
-    const last = found.at(-1);
-    from = page.more && last !== undefined ? last.n + 1 : undefined;
+  const { pk, sk: from } = loadMemoryKey(topic, 0);
+  const { sk: to } = loadMemoryKey(topic, ITEMS_MAX - 1);
+  for await (const items of queryPages(table, { pk, from, to, limit: ITEMS_MAX }, signal)) {
+    found.push(...items.map((item) => ({ n: loadMemoryNumber(stringField(item, 'sk')), item })));
   }
   return found;
 }
