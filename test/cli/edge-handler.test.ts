@@ -43,7 +43,7 @@ describe('a worker at the edge', () => {
     expect(kept).toHaveLength(2);
     let ended = false;
     const all = Promise.all(kept).then(() => (ended = true));
-    await Promise.resolve();
+    await new Promise(setImmediate);
     expect(ended).toBe(false);
     resolve();
     expect(await all).toBe(true);
