@@ -128,6 +128,7 @@ describe('the stores', () => {
 
   test('that can not be reached are named, and the command fails, so that it is started again', async () => {
     const environment = { KELP_S3_ENDPOINT: 'http://127.0.0.1:1', KELP_S3_ACCESS_KEY: 'k', KELP_S3_SECRET_KEY: 's'.repeat(16) };
-    await expect(make({ ...environment, KELP_TABLE_ENDPOINT: 'http://127.0.0.1:1' })).rejects.toMatchObject({ code: 1 });
+    const made = make({ ...environment, KELP_TABLE_ENDPOINT: 'http://127.0.0.1:1' });
+    await expect(made).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/^kelp: the \w+ could not be reached\n$/) });
   });
 });
