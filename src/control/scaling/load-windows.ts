@@ -129,7 +129,7 @@ function rateOf({ weight, rates }: Average, keep: number): Rates {
   return mapRates((measure) => (rates[measure] * keep) / whole);
 }
 
-const mapRates = (value: (measure: keyof Rates) => number): Rates => ({
+export const mapRates = (value: (measure: keyof Rates) => number): Rates => ({
   messages: value('messages'),
   bytes: value('bytes'),
   commits: value('commits'),

@@ -1,7 +1,7 @@
 import { LOAD_KNOWN_MS_MAX, LOAD_OBSERVED_MS_MIN, LOAD_WINDOWS_MS, THROTTLED_LOAD_MIN } from '../../model/scaling-limits.ts';
 import type { Measure, Rates, ScalingTargets } from '../../model/scaling.ts';
 import type { SegmentRange } from '../../model/topic.ts';
-import type { LoadView } from './load-windows.ts';
+import { type LoadView, mapRates } from './load-windows.ts';
 
 /** An open segment as a plan sees it. */
 export type ScaledSegment = SegmentRange & {
@@ -41,11 +41,7 @@ export function forecastOf(view: LoadView | undefined, targets: ScalingTargets):
   return most;
 }
 
-export const addRates = (a: Rates, b: Rates): Rates => ({
-  messages: a.messages + b.messages,
-  bytes: a.bytes + b.bytes,
-  commits: a.commits + b.commits,
-});
+export const addRates = (a: Rates, b: Rates): Rates => mapRates((measure) => a[measure] + b[measure]);
 
 /** What its view is worth deciding by: read lately, and over some time. */
 export function isKnown(view: LoadView | undefined, observedMsMin = LOAD_OBSERVED_MS_MIN): view is LoadView {
@@ -60,9 +56,8 @@ export function knownForMerging(view: LoadView | undefined): LoadView | undefine
   const unseenMs = view?.latestMs ?? 0;
   if (view === undefined || view.sampleAgeMs > LOAD_KNOWN_MS_MAX || unseenMs <= LOAD_KNOWN_MS_MAX) return isKnown(view) ? view : undefined;
   const times = unseenMs / LOAD_WINDOWS_MS[0];
-  const { messages, bytes, commits } = view.latest;
   const [, ...longer] = view.rates;
-  return { ...view, rates: [{ messages: messages * times, bytes: bytes * times, commits: commits * times }, ...longer] };
+  return { ...view, rates: [mapRates((measure) => view.latest[measure] * times), ...longer] };
 }
 
 /** The load at which the table throttles it. Undefined: it doesn't, or so little can't be what is too much for the table. */
