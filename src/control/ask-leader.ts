@@ -1,4 +1,4 @@
-import type { BrokerAddress, Leader } from '../model/broker.ts';
+import { type BrokerAddress, isReached, type Leader } from '../model/broker.ts';
 import { KelpError } from '../model/errors.ts';
 import { ATTEMPT_MS_MAX, RETRY_AFTER_MS } from '../model/limits.ts';
 import { REBALANCE_ATTEMPT_MS_MAX } from '../model/scaling-limits.ts';
@@ -176,7 +176,7 @@ async function askKnown<Q extends LeaderQuestion>(
 ): Promise<PeerAnswered<Q>> {
   if (deps.own === undefined && deps.peers === undefined) throw noLeader('this broker has no way to ask the leader');
   const leader = await deps.finder.find(signal);
-  if (leader === undefined || leader.url === '') throw noLeader('nobody leads that could be asked');
+  if (!isReached(leader)) throw noLeader('nobody leads that could be asked');
   try {
     return await askOnce(deps, leader, question, signal);
   } catch (error) {
@@ -193,7 +193,7 @@ async function askOrLead<Q extends LeaderQuestion>(
   signal: AbortSignal,
 ): Promise<PeerAnswered<Q>> {
   const leader = await deps.finder.find(signal);
-  if (leader !== undefined && leader.url !== '' && leader.id !== own.self.id && deps.peers !== undefined) {
+  if (isReached(leader) && leader.id !== own.self.id && deps.peers !== undefined) {
     try {
       return await askOnce(deps, leader, question, signal);
     } catch (error) {
@@ -217,7 +217,7 @@ async function changeAlone<Q extends LeaderQuestion>(
   signal: AbortSignal,
 ): Promise<PeerAnswered<Q>> {
   const leader = deps.peers === undefined ? await deps.finder.find(signal) : undefined;
-  if (leader !== undefined && leader.url !== '') throw noLeader(`this broker has no way to ask the leader, ${leader.id}`);
+  if (isReached(leader)) throw noLeader(`this broker has no way to ask the leader, ${leader.id}`);
   return askOrLead(deps, changing, question, signal);
 }
 

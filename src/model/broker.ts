@@ -77,6 +77,9 @@ export type Lease = {
 /** Who leads. */
 export type Leader = BrokerAddress & { readonly epoch: number };
 
+/** Whether there is one that can be asked: who leads for a call alone may have no address. */
+export const isReached = (leader: Leader | undefined): leader is Leader => leader !== undefined && leader.url !== '';
+
 /** Which brokers serve a segment. Once it is sealed, `brokers` is empty and `successors` say who goes on. */
 export type Assignment = {
   readonly segment: SegmentId;

@@ -1,5 +1,5 @@
 import { backoffMs } from '../../model/backoff.ts';
-import type { Leader } from '../../model/broker.ts';
+import { isReached, type Leader } from '../../model/broker.ts';
 import { KelpError } from '../../model/errors.ts';
 import { LEADER_POLL_MS_MAX, RETRY_AFTER_MS, TIMEOUT_MS_DEFAULT } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -76,7 +76,7 @@ async function waitForLeader(deps: Deps, getLeader: GetLeader, signal: AbortSign
     signal.throwIfAborted();
     const leader = await getLeader(signal);
     signal.throwIfAborted();
-    if (leader !== undefined && leader.url !== '') return leader;
+    if (isReached(leader)) return leader;
     await deps.clock.sleep(pollMs(deps.random), signal);
   }
 }
@@ -97,7 +97,7 @@ async function backOff(deps: Deps, { attempt, asked, getLeader }: BackOff, signa
 async function hasChanged(asked: Leader, getLeader: GetLeader, signal: AbortSignal): Promise<boolean> {
   try {
     const leader = await getLeader(signal);
-    return leader !== undefined && leader.url !== '' && leader.epoch !== asked.epoch;
+    return isReached(leader) && leader.epoch !== asked.epoch;
   } catch (error) {
     signal.throwIfAborted();
     // The attempt behind this wait asks for itself, and its error counts.
