@@ -221,7 +221,7 @@ async function whileLeading<T>(parts: Parts, work: (signal: AbortSignal) => Prom
     return await work(own);
   } catch (error) {
     signal.throwIfAborted();
-    if (own.aborted || led?.signal.aborted === true) throw notLeader();
+    if (led?.signal.aborted === true) throw notLeader();
     throw error;
   }
 }
