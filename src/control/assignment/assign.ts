@@ -45,21 +45,18 @@ export function createAssigner(deps: AssignerDeps): Assigner {
       if (head.brokers.length > 0 || head.state === 'sealed') return head.brokers;
       const { settings } = await readTopic(deps, topic.id, signal);
       const brokers = await choose(deps, settings.replicas, new Set(), signal);
+      if (brokers.length === 0) throw noBrokers();
       return save(deps, head, brokers, signal);
     },
     async choose(replicas, without, signal) {
-      try {
-        return await choose(deps, replicas, without, signal);
-      } catch (error) {
-        const registered = isNoBrokers(error) ? await deps.directory.list({ fresh: false }, signal) : undefined;
-        if (registered?.length !== 0) throw error;
-        return [];
-      }
+      const brokers = await choose(deps, replicas, without, signal);
+      if (brokers.length === 0 && (await deps.directory.list({ fresh: false }, signal)).length > 0) throw noBrokers();
+      return brokers;
     },
   };
 }
 
-/** Counted at once: many choices may be under way. */
+/** Counted at once: many choices may be under way. None: nobody may be chosen. */
 async function choose(
   deps: AssignerDeps,
   replicas: number,
@@ -69,9 +66,6 @@ async function choose(
   let may = await candidates(deps, { without, fresh: false }, signal);
   // What is chosen is chosen for ever, and somebody may have joined just now.
   if (may.length < replicas) may = await candidates(deps, { without, fresh: true }, signal);
-  if (may.length === 0) {
-    throw new KelpError('unavailable', 'no-brokers', 'no broker is there to serve the segment', { retryAfterMs: RETRY_AFTER_MS });
-  }
   const ids = may.map((broker) => broker.id);
   await deps.counts.read(ids, signal);
   const weighed = may.map(({ id, zone, load }) => ({ id, zone, segments: deps.counts.of(id), busyPercent: load.busyPercent }));
@@ -80,7 +74,8 @@ async function choose(
   return chosen;
 }
 
-const isNoBrokers = (error: unknown): boolean => error instanceof KelpError && error.code === 'no-brokers';
+const noBrokers = (): KelpError =>
+  new KelpError('unavailable', 'no-brokers', 'no broker is there to serve the segment', { retryAfterMs: RETRY_AFTER_MS });
 
 async function candidates(
   deps: AssignerDeps,
