@@ -1,14 +1,8 @@
-import {
-  Agent,
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as httpRequest,
-  type ServerResponse,
-} from 'node:http';
+import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
-import { type Attributes, itemBytes } from './item-bytes.ts';
+import { type AnyAttributes, jsonAttributes } from '../../src/adapters/dynamodb/attribute-value.ts';
+import { itemBytes } from '../../src/adapters/memory/item-bytes.ts';
+import { passOn, type PassedAnswer, type Passing, receive, reply } from './pass-on.ts';
 import { createWriteRate, type WriteRate } from './write-rate.ts';
 
 export type ThrottledTable = {
@@ -42,7 +36,7 @@ const REFUSED = Buffer.from(
 /**
  * Stands before a table that takes all that comes, and refuses writes as DynamoDB does where one partition key gets too many: a
  * write costs a unit for each KiB of the item, as it was or as it is afterwards, whichever is larger. Of what is refused the
- * table hears nothing. All else passes as it came, host header and all, so that signatures stay right.
+ * table hears nothing. All else passes as it came.
  */
 export async function startThrottledTable({ target, ...rate }: ThrottledTableOptions): Promise<ThrottledTable> {
   const context: Context = {
@@ -77,38 +71,33 @@ type Context = {
   readonly sizes: Map<string, number>;
   readonly counts: { writes: number; units: number; refused: number };
 };
-type Passing = { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer };
-type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer };
 
 async function handle(context: Context, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const { method = '', url: path = '', headers } = incoming;
-  const passing = { method, path, headers, body: await buffer(incoming) };
-  const [, operation = ''] = String(headers['x-amz-target']).split('.');
-  reply(outgoing, WRITES.has(operation) ? await write(context, passing) : await forward(context, passing));
+  const passing = await receive(incoming);
+  reply(outgoing, WRITES.has(passing.operation) ? await write(context, passing) : await passOn(context, passing));
 }
 
 type Key = { readonly pk: { readonly S: string }; readonly sk: { readonly S: string } };
-type WriteBody = { readonly Key?: Key; readonly Item?: Attributes & Key };
+type WriteBody = { readonly Key?: Key; readonly Item?: AnyAttributes & Key };
 /** `Attributes`: the item that was written, or deleted; `Item`: the one on which a condition failed, which costs as much. */
-type WriteAnswer = { readonly Attributes?: Attributes; readonly Item?: Attributes };
+type WriteAnswer = { readonly Attributes?: AnyAttributes; readonly Item?: AnyAttributes };
 
-async function write(context: Context, passing: Passing): Promise<Answer> {
+async function write(context: Context, passing: Passing): Promise<PassedAnswer> {
   const { rate, sizes, counts } = context;
   const { Key, Item } = JSON.parse(passing.body.toString()) as WriteBody;
   const key = Key ?? Item;
-  if (key === undefined) return forward(context, passing);
+  if (key === undefined) return passOn(context, passing);
   const partition = key.pk.S;
   const id = `${partition} ${key.sk.S}`;
-  const before = Math.max(sizes.get(id) ?? 0, Item === undefined ? 0 : itemBytes(Item));
+  const before = Math.max(sizes.get(id) ?? 0, bytesOf(Item));
   const expected = unitsOf(before);
   if (!rate.admit(partition, expected)) {
     counts.refused += 1;
     return { status: 400, headers: { 'content-type': 'application/x-amz-json-1.0' }, body: REFUSED };
   }
-  const answer = await forward(context, passing);
+  const answer = await passOn(context, passing);
   const { Attributes: written, Item: found } = JSON.parse(answer.body.toString()) as WriteAnswer;
-  const seen = written ?? found ?? Item;
-  const after = seen === undefined ? 0 : itemBytes(seen);
+  const after = bytesOf(written ?? found ?? Item);
   const units = Math.max(expected, unitsOf(after));
   sizes.set(id, after);
   rate.charge(partition, units - expected);
@@ -119,21 +108,4 @@ async function write(context: Context, passing: Passing): Promise<Answer> {
 
 const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / UNIT_BYTES));
 
-function reply(outgoing: ServerResponse, { status, headers, body }: Answer): void {
-  const { 'transfer-encoding': _, connection: __, ...others } = headers;
-  outgoing.writeHead(status, { ...others, 'content-length': String(body.length) }).end(body);
-}
-
-function forward({ agent, target }: Context, { method, path, headers, body }: Passing): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const { connection: _, ...others } = headers;
-    const request = httpRequest({ agent, host: target.hostname, port: target.port, method, path, headers: others, setHost: false });
-    request.once('error', reject);
-    request.once('response', (response) => resolve(answerOf(response)));
-    request.end(body);
-  });
-}
-
-async function answerOf(response: IncomingMessage): Promise<Answer> {
-  return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
-}
+const bytesOf = (item: AnyAttributes | undefined): number => (item === undefined ? 0 : itemBytes(jsonAttributes.decodeMap(item)));

@@ -1,18 +1,10 @@
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { passOn, type PassedAnswer, type Passing, receive, reply } from '../../infra/bench/pass-on.ts';
 
-/** A request as it came from the broker, whole. */
-export type Passing = {
-  readonly method: string;
-  readonly path: string;
-  /** Of the table's API: `UpdateItem` and so on; empty for the store. */
-  readonly operation: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
-};
+export type { Passing };
 
 /**
  * What becomes of a request.
@@ -59,11 +51,10 @@ export type Witness = (request: Passing, status: number) => void;
 
 type Strike = { readonly fault: Fault; readonly ended: Promise<void>; readonly hit: () => void };
 type Rule = { strike(request: Passing): Strike | undefined; end(): void };
-type Answer = { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: Buffer };
 
 const LOCAL = '127.0.0.1';
 
-/** Stands before a store or a table; passes requests on, host header and all, so that signatures stay right. */
+/** Stands before a store or a table, and passes requests on. */
 export async function startFaultProxy(target: string, witness: Witness = () => undefined): Promise<FaultProxy> {
   const rules = new Set<Rule>();
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
@@ -113,13 +104,7 @@ function plant(rules: Set<Rule>, { matches, fault, from = 1, count = 1 }: Planti
 type Context = { readonly rules: ReadonlySet<Rule>; readonly agent: Agent; readonly target: URL; readonly witness: Witness };
 
 async function handle(context: Context, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const request: Passing = {
-    method: incoming.method ?? '',
-    path: incoming.url ?? '',
-    operation: String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? '',
-    headers: incoming.headers,
-    body: await bodyOf(incoming),
-  };
+  const request = await receive(incoming);
   const strike = strikeOf(context.rules, request);
   if (strike !== undefined) await suffer({ context, request, outgoing }, strike);
   else reply(outgoing, await forward(context, request));
@@ -182,35 +167,8 @@ async function suffer({ context, request, outgoing }: Exchange, { fault, ended, 
   }
 }
 
-function reply(outgoing: ServerResponse, { status, headers, body }: Answer): void {
-  const { 'transfer-encoding': _, connection: __, ...others } = headers;
-  outgoing.writeHead(status, { ...others, 'content-length': String(body.length) }).end(body);
-}
-
-async function forward(context: Context, request: Passing): Promise<Answer> {
-  const answer = await send(context, request);
+async function forward(context: Context, request: Passing): Promise<PassedAnswer> {
+  const answer = await passOn(context, request);
   context.witness(request, answer.status);
   return answer;
-}
-
-/** Goes on to the end though the broker has gone: a request that is in the network can't be called back. */
-function send({ agent, target }: Context, { method, path, headers, body }: Passing): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const { connection: _, ...others } = headers;
-    const request = httpRequest({ agent, host: target.hostname, port: target.port, method, path, headers: others, setHost: false });
-    request.once('error', reject);
-    request.once('response', (response) => resolve(answerOf(response)));
-    request.end(body);
-  });
-}
-
-async function answerOf(response: IncomingMessage): Promise<Answer> {
-  assert(response.statusCode !== undefined);
-  return { status: response.statusCode, headers: response.headers, body: await bodyOf(response) };
-}
-
-async function bodyOf(message: IncomingMessage): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for await (const piece of message) pieces.push(piece as Buffer);
-  return Buffer.concat(pieces);
 }
