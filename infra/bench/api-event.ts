@@ -14,7 +14,7 @@ export type ApiRequest = {
 /** As API Gateway makes it (payload 2.0): text as it is, all else in base64. */
 export function apiEvent({ method, target, headers, body }: ApiRequest): APIGatewayProxyEventV2 {
   const { pathname, search } = new URL(target, 'http://kelp');
-  const isText = /json/.test(headers['content-type'] ?? '');
+  const isText = /^text\/|json/.test(headers['content-type'] ?? '');
   const isThere = body !== undefined && body.length > 0;
   return {
     version: '2.0',

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createTable } from '../../src/adapters/dynamodb/create-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { apiEvent } from './api-event.ts';
 import type { Bench } from './measure.ts';
 import { percentile } from './percentile.ts';
 import { rowOfTimes } from './row.ts';
+import { storeVariables } from './stack.ts';
 
 /** Each in a process of its own. */
 const ROUNDS = 10;
@@ -62,37 +64,24 @@ async function measureOne(bench: Bench, folder: string, { name, what, event }: F
 }
 
 async function start({ stack, signal }: Bench, bundle: string, event: object): Promise<Times> {
-  const { store, table } = stack;
   const env = {
     PATH: process.env['PATH'],
     KELP_ROOT_TOKEN: stack.token,
     KELP_SECRET: stack.token,
-    KELP_S3_ENDPOINT: store.endpoint,
-    KELP_S3_BUCKET: store.bucket,
-    KELP_S3_REGION: store.region,
-    KELP_S3_ACCESS_KEY: store.accessKey,
-    KELP_S3_SECRET_KEY: store.secretKey,
+    ...storeVariables(stack),
     KELP_TABLE: TABLE,
     // As in the stack: the first request registers the fleet, and asks who serves its segment.
     KELP_PUBLIC_URL: 'http://127.0.0.1:1',
     KELP_INTERNAL_SECRET: stack.token,
-    KELP_TABLE_ENDPOINT: table.endpoint,
+    KELP_TABLE_ENDPOINT: stack.table.endpoint,
   };
   const { stdout } = await promisify(execFile)(process.execPath, [INSTANCE, bundle, JSON.stringify(event)], { env, signal });
   return JSON.parse(stdout) as Times;
 }
 
-/** An event of API Gateway, as far as a function looks at it. */
 const requestOf = (token: string) => (method: string, target: string, body?: string) => {
-  const [rawPath = '', rawQueryString = ''] = target.split('?');
-  const type = method === 'PUT' ? 'application/json' : 'text/plain';
-  return {
-    version: '2.0',
-    rawPath,
-    rawQueryString,
-    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
-    requestContext: { domainName: 'kelp.bench', http: { method, path: rawPath } },
-    isBase64Encoded: false,
-    ...(body === undefined ? {} : { body }),
-  };
+  const authorization = `Bearer ${token}`;
+  if (body === undefined) return apiEvent({ method, target, headers: { authorization } });
+  const headers = { authorization, 'content-type': method === 'PUT' ? 'application/json' : 'text/plain' };
+  return apiEvent({ method, target, headers, body: Buffer.from(body) });
 };

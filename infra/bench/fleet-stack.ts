@@ -8,6 +8,7 @@ import { takePorts } from '../local/ports.ts';
 import type { Child } from '../local/processes.ts';
 import { createFleetClient, type FleetClient } from './fleet-client.ts';
 import type { Bench } from './measure.ts';
+import { storeVariables } from './stack.ts';
 
 const SECRET_BYTES = 24;
 const AGREED_MS_MAX = 60_000;
@@ -66,10 +67,7 @@ function brokerOf({ stack, signal }: Bench, { id, port, secret, table, endpoint 
     KELP_ROOT_TOKEN: stack.token,
     KELP_SECRET: secret,
     KELP_INTERNAL_SECRET: secret,
-    KELP_S3_ENDPOINT: stack.store.endpoint,
-    KELP_S3_BUCKET: stack.store.bucket,
-    KELP_S3_ACCESS_KEY: stack.store.accessKey,
-    KELP_S3_SECRET_KEY: stack.store.secretKey,
+    ...storeVariables(stack),
     KELP_TABLE: table,
     KELP_TABLE_ENDPOINT: endpoint,
   };

@@ -11,6 +11,7 @@ import type { Bench } from './measure.ts';
 import { meterStores, type Asked } from './metered-stores.ts';
 import { percentile } from './percentile.ts';
 import { toRow } from './row.ts';
+import { storeVariables } from './stack.ts';
 import { createTopic } from './topic.ts';
 
 const SHAPES = [
@@ -30,10 +31,7 @@ export async function measureFunctionCosts(bench: Bench): Promise<void> {
   const configuration = readFunctionConfiguration({
     KELP_ROOT_TOKEN: stack.token,
     KELP_SECRET: stack.token,
-    KELP_S3_ENDPOINT: stack.store.endpoint,
-    KELP_S3_BUCKET: stack.store.bucket,
-    KELP_S3_ACCESS_KEY: stack.store.accessKey,
-    KELP_S3_SECRET_KEY: stack.store.secretKey,
+    ...storeVariables(stack),
     KELP_TABLE: stack.table.table,
     KELP_TABLE_ENDPOINT: stack.table.endpoint,
   });

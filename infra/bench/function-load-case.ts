@@ -6,6 +6,7 @@ import { type FunctionFleet, startFunctionFleet } from './function-fleet.ts';
 import { type FunctionLoad, runFunctionLoad } from './function-load.ts';
 import type { Bench } from './measure.ts';
 import { recordFlood } from './flood-rows.ts';
+import { storeVariables } from './stack.ts';
 import { startThrottledTable, type ThrottledTable } from './throttled-table.ts';
 import { topicOf } from './topic.ts';
 import { watchTable } from './watch-table.ts';
@@ -71,18 +72,15 @@ async function load(bench: Bench, fleet: FunctionFleet, table: ThrottledTable): 
   recordFlood(bench, 'n', { ...run, writers, table: watched.moments, segments, events });
 }
 
-function environmentOf({ stack: { store, table, token } }: Bench): Record<string, string> {
+function environmentOf({ stack }: Bench): Record<string, string> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   return {
-    KELP_ROOT_TOKEN: token,
+    KELP_ROOT_TOKEN: stack.token,
     KELP_SECRET: secret,
     KELP_INTERNAL_SECRET: secret,
-    KELP_S3_ENDPOINT: store.endpoint,
-    KELP_S3_BUCKET: store.bucket,
-    KELP_S3_ACCESS_KEY: store.accessKey,
-    KELP_S3_SECRET_KEY: store.secretKey,
-    AWS_REGION: table.region,
-    AWS_ACCESS_KEY_ID: table.accessKey,
-    AWS_SECRET_ACCESS_KEY: table.secretKey,
+    ...storeVariables(stack),
+    AWS_REGION: stack.table.region,
+    AWS_ACCESS_KEY_ID: stack.table.accessKey,
+    AWS_SECRET_ACCESS_KEY: stack.table.secretKey,
   };
 }

@@ -71,6 +71,15 @@ export async function startBenchStack({ dir, say, signal }: BenchStackOptions): 
   }
 }
 
+/** Where the messages of whatever else is started on this stack are. */
+export const storeVariables = ({ store }: Pick<BenchStack, 'store'>): Readonly<Record<string, string>> => ({
+  KELP_S3_ENDPOINT: store.endpoint,
+  KELP_S3_BUCKET: store.bucket,
+  KELP_S3_REGION: store.region,
+  KELP_S3_ACCESS_KEY: store.accessKey,
+  KELP_S3_SECRET_KEY: store.secretKey,
+});
+
 type Credentials = Pick<StoreAddress, 'endpoint' | 'region' | 'accessKey' | 'secretKey'>;
 
 function credentialsOf({ endpoint, region, accessKey, secretKey }: Credentials): Credentials {
