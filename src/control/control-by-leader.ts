@@ -1,4 +1,5 @@
 import type { AssignedRange } from '../model/broker.ts';
+import { KelpError } from '../model/errors.ts';
 import type { BrokerId } from '../model/ids.ts';
 import { CHANGE_PARALLEL_MAX } from '../model/limits.ts';
 import { LOADS_ASK_MS_MAX } from '../model/scaling-limits.ts';
@@ -36,11 +37,14 @@ export function controlByLeader(deps: TopologyDeps & LeaderKnown): Control {
     merge: (topic, segments, signal) => change(topic, { kind: 'merge', id: newChangeId(deps.random), segments }, signal),
     rebalance: ({ topic, dryRun }, signal) => leader.rebalance({ dryRun, ...(topic === undefined ? {} : { topic: topic.id }) }, signal),
     async loads({ id }, signal) {
+      const bound = { ms: LOADS_ASK_MS_MAX, reason: leaderSilent };
       try {
-        return await within(deps.clock, { ms: LOADS_ASK_MS_MAX }, (ends) => leader.loads(id, ends), signal);
-      } catch {
-        // For people: what was asked for is whole without it.
+        return await within(deps.clock, bound, (ends) => leader.loads(id, ends), signal);
+      } catch (error) {
         signal.throwIfAborted();
+        // For people: what was asked for is whole without it, whatever keeps the leader from an answer. What it isn't to say is
+        // that something is broken.
+        if (!(error instanceof KelpError) || error.kind === 'corrupt') throw error;
         return undefined;
       }
     },
@@ -52,3 +56,6 @@ export function controlByLeader(deps: TopologyDeps & LeaderKnown): Control {
     },
   };
 }
+
+const leaderSilent = (): KelpError =>
+  new KelpError('unavailable', 'leader-silent', `the leader did not answer within ${LOADS_ASK_MS_MAX} ms`);

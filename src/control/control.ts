@@ -39,7 +39,7 @@ export type Control = {
   rebalance(asked: { readonly topic?: Topic; readonly dryRun: boolean }, signal: AbortSignal): Promise<readonly TopicPlan[]>;
   /**
    * The loads of a topic's open segments, as the leader knows them. Undefined: it is not known, or did not answer within
-   * LOADS_ASK_MS_MAX. Never waits for a leader to be found, and fails only with its signal.
+   * LOADS_ASK_MS_MAX. Never waits for a leader to be found. Error `corrupt`.
    */
   loads(topic: Topic, signal: AbortSignal): Promise<TopicLoads | undefined>;
 };

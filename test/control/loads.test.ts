@@ -72,6 +72,14 @@ describe('the loads of a topic', () => {
     expect(await reason).toBe(gone);
   });
 
+  test.each([
+    ['a mistake in the code', new TypeError('loads is not iterable')],
+    ['something that is damaged', new KelpError('corrupt', 'corrupt', 'stored field epoch is damaged')],
+  ])('%s is not taken for loads that nobody knows', async (_, error) => {
+    const { loads } = await beside('l', () => Promise.reject(error));
+    await expect(loads()).rejects.toBe(error);
+  });
+
   test('are worth no lease to a function', async () => {
     for (const send of [answers, undefined]) {
       const { world, loads, lease } = await beside(undefined, send, 'fleet');
