@@ -4,12 +4,12 @@ import { createApp } from '../http/app.ts';
 import type { FunctionHandler } from '../http/function-handler.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
 import { IDLE } from '../model/broker.ts';
-import { FUNCTION_BACKGROUND_MS_MAX } from '../model/function-limits.ts';
 import { LEAVE_MS_MAX } from '../model/limits.ts';
 import { createHeads } from '../state/heads.ts';
 import { assembleFunctionInstance, functionHandler, type LeadingParts } from './assemble-function.ts';
 import { internalOf } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
+import { stayRegistered } from './stay-registered.ts';
 
 /** The function that takes messages, and what brokers ask of each other; it registers the fleet where that has an address. */
 export function assembleBrokerFunction(configuration: Configuration, { onTerminate, ...parts }: LeadingParts): FunctionHandler {
@@ -22,7 +22,7 @@ export function assembleBrokerFunction(configuration: Configuration, { onTermina
     meter: { sample: () => IDLE },
   });
   const deps = { ...instance.app, ...services, ...internalOf(configuration, instance, services.operations) };
-  ports.background.run('register', FUNCTION_BACKGROUND_MS_MAX, services.control.run);
   onTerminate(() => services.control.leave(ports.clock.deadline(LEAVE_MS_MAX)));
-  return functionHandler(createApp(deps, publishingHandlers(deps)), instance);
+  const handler = functionHandler(createApp(deps, publishingHandlers(deps)), instance);
+  return stayRegistered(handler, { ...ports, register: services.control.run });
 }

@@ -3,10 +3,10 @@ import { createApp } from '../http/app.ts';
 import type { Runtime } from '../http/dependencies.ts';
 import { type FunctionHandler, functionRuntime } from '../http/function-handler.ts';
 import { leadingHandlers } from '../http/leading-handlers.ts';
-import { FUNCTION_BACKGROUND_MS_MAX } from '../model/function-limits.ts';
 import { LEASE_RELEASE_MS_MAX, LEAVE_MS_MAX } from '../model/limits.ts';
 import { assembleFunctionInstance, functionHandler, type LeadingParts } from './assemble-function.ts';
 import type { Configuration } from './configuration.ts';
+import { stayRegistered } from './stay-registered.ts';
 
 /** At the end of its time, it has to give the lease back before it can answer. */
 const leadingRuntime: Runtime = {
@@ -22,8 +22,8 @@ export function assembleLeaderFunction(configuration: Configuration, { onTermina
   const instance = assembleFunctionInstance(configuration, parts);
   const services = createLeading(instance.ports);
   const deps = { ...instance.app, ...services, runtime: leadingRuntime };
-  // Segments can be given to the fleet before anybody has published by it.
-  instance.ports.background.run('register', FUNCTION_BACKGROUND_MS_MAX, services.control.run);
   onTerminate(() => services.control.leave(parts.clock.deadline(LEAVE_MS_MAX)));
-  return functionHandler(createApp(deps, leadingHandlers(deps)), instance);
+  const handler = functionHandler(createApp(deps, leadingHandlers(deps)), instance);
+  // Segments can be given to the fleet before anybody has published by it.
+  return stayRegistered(handler, { ...instance.ports, register: services.control.run });
 }

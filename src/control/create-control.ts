@@ -34,8 +34,8 @@ export type ControlPlane = Control & {
   /** What this broker does for others, by the operation's name. */
   readonly operations: Readonly<Record<string, PeerOperation>>;
   /**
-   * Registers, heartbeats, and leads whenever it may, until the signal aborts or it has left; a fleet registers, and leads
-   * only while a call needs it. Never rejects.
+   * Registers, heartbeats, and leads whenever it may, until the signal aborts or it has left; a fleet registers, leads only
+   * while a call needs it, and looks whether it still is registered when this is called again. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
   /**

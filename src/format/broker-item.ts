@@ -3,7 +3,7 @@ import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
 import type { SegmentPressure } from '../model/segment-pressure.ts';
 import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
-import { asItem, checkVersion, integerField, listField, stringField, wordField } from './item-fields.ts';
+import { asItem, checkVersion, flagField, integerField, listField, stringField, wordField } from './item-fields.ts';
 
 const BROKER_VERSION = 1;
 const KINDS = ['process', 'fleet'] as const;
@@ -19,6 +19,7 @@ export function encodeBroker(broker: BrokerRecord): Item {
     instance: broker.instance,
     version: broker.version,
     ...(broker.drainPerSecond === undefined ? {} : { drain: broker.drainPerSecond }),
+    ...(broker.drained === undefined ? {} : { drained: broker.drained }),
     load: encodeLoad(broker.load),
     pressure: encodePressure(broker.pressure),
     started: broker.startedMs,
@@ -37,6 +38,7 @@ export function decodeBroker(item: Item): BrokerRecord {
     instance: stringField(item, 'instance'),
     version: integerField(item, 'version'),
     ...(item['drain'] === undefined ? {} : { drainPerSecond: integerField(item, 'drain') }),
+    ...(flagField(item, 'drained') ? { drained: true } : {}),
     load: decodeLoad(asItem(item['load'], 'load')),
     pressure: item['pressure'] === undefined ? [] : listField(item, 'pressure').map(decodePressure),
     startedMs: integerField(item, 'started'),

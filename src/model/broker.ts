@@ -45,6 +45,8 @@ export type BrokerRecord = {
   readonly version: number;
   /** Segments are moved away, as many a second; undefined: it is not being drained. */
   readonly drainPerSecond?: number;
+  /** It was drained and has left: no broker, until it starts again. Of a fleet only: nobody could tell it from one that was taken for dead. */
+  readonly drained?: true;
   readonly load: BrokerLoad;
   /** The segments that had the most too much to do lately, the worst first; a fleet doesn't know of any. */
   readonly pressure: readonly SegmentPressure[];

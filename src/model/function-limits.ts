@@ -10,5 +10,7 @@ export const FUNCTION_ANSWER_BYTES_MAX = 6_000_000;
 export const FUNCTION_WAIT_MS_MAX = 5_000;
 /** Work behind a function's answer: the caller waits for it, and what isn't done is done by the next one who finds it undone. */
 export const FUNCTION_BACKGROUND_MS_MAX = 5_000;
+/** How long an instance believes that its fleet is registered: who took it for dead has deleted its item. A read a minute costs nothing. */
+export const FLEET_REGISTERED_MS = 60_000;
 /** A function's lease: it may live shorter than that. */
 export const FUNCTION_LEASE_MS = 10_000;

@@ -86,12 +86,17 @@ const broker: fc.Arbitrary<BrokerRecord> = fc
     instance: fc.string(),
     version: fc.nat(),
     drainPerSecond: optional(fc.nat()),
+    drained: optional(fc.constant(true as const)),
     load: brokerLoad,
     pressure: fc.array(pressure, { maxLength: 3 }),
     startedMs: fc.nat({ max: 2 ** 43 }),
     heartbeatMs: fc.nat({ max: 2 ** 43 }),
   })
-  .map(({ drainPerSecond, ...rest }) => ({ ...rest, ...(drainPerSecond === undefined ? {} : { drainPerSecond }) }));
+  .map(({ drainPerSecond, drained, ...rest }) => ({
+    ...rest,
+    ...(drainPerSecond === undefined ? {} : { drainPerSecond }),
+    ...(drained === undefined ? {} : { drained }),
+  }));
 
 const load = fc.nat({ max: 10_000_000 }).map((thousandths) => thousandths / 1_000);
 const reason: fc.Arbitrary<SplitReason | MergeReason> = fc.oneof(
@@ -160,7 +165,13 @@ suite('a segment', { values: segment, encode: encodeSegment, decode: decodeSegme
 suite('a deletion', { values: deletion, encode: encodeDeletion, decode: decodeDeletion, ignored: ['tenant'] });
 suite('a request', { values: idempotency, encode: encodeIdempotency, decode: decodeIdempotency, ignored: ['ttl', 'tenant'] });
 suite('a lease', { values: lease, encode: encodeLease, decode: decodeLease, optional: ['expires'], ignored: ['tenant'] });
-suite('a broker', { values: broker, encode: encodeBroker, decode: decodeBroker, optional: ['drain', 'pressure'], ignored: ['tenant'] });
+suite('a broker', {
+  values: broker,
+  encode: encodeBroker,
+  decode: decodeBroker,
+  optional: ['drain', 'drained', 'pressure'],
+  ignored: ['tenant'],
+});
 
 test('F25: a broker that says nothing of pressure has none', () => {
   fc.assert(

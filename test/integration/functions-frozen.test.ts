@@ -120,6 +120,27 @@ describe('frozen for six hours between two requests', () => {
     TEST_MS,
   );
 
+  test.each(['broker', 'leader'])(
+    'the fleet was taken for dead meanwhile: it is registered again behind the next request, of the %s',
+    async (name) => {
+      await world.ask(asking('PUT', PATH, { partitionKey: 'key' }));
+      const instance = await start(name);
+      const ask = (): Promise<Invoked> =>
+        instance.invoke(name === 'broker' ? publishing('own') : asking('POST', '/v1/rebalance', { dryRun: true }));
+      await freeze(
+        instance,
+        ask,
+        async () => {
+          expect(await world.fleet()).toMatchObject({ kind: 'fleet', version: 1 });
+          await world.deleteFleet();
+        },
+        'forget',
+      );
+      expect(await world.fleet()).toMatchObject({ kind: 'fleet', url: fleet.KELP_PUBLIC_URL, version: 2 });
+    },
+    TEST_MS,
+  );
+
   test(
     'a read, and a look by the leader',
     async () => {

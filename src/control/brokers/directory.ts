@@ -95,5 +95,5 @@ function createStrangers(clock: Clock): Strangers {
 
 async function readBrokers(table: MetadataTable, signal: AbortSignal): Promise<BrokerRecord[]> {
   const { items } = await table.query({ pk: brokersPartition(TENANT_DEFAULT), limit: BROKERS_MAX }, signal);
-  return items.map(decodeBroker);
+  return items.map(decodeBroker).filter(({ drained }) => drained === undefined);
 }

@@ -16,10 +16,10 @@ import { backoffUnlessAborted } from '../../state/retry.ts';
 /** This broker's own item: how the others know where it is, and that it lives. */
 export type Registration = {
   /**
-   * Registers and heartbeats until the signal aborts; a fleet registers only, so that one whose item was deleted comes back with
-   * its next cold start: a warm instance could not tell whether it was taken for dead or drained on purpose. Ends earlier when
-   * another process has registered under the same id, which is logged and counted, and when it was drained. Deleted, since it
-   * was taken for dead, a process registers anew. Never rejects.
+   * Registers and heartbeats until the signal aborts. Ends earlier when another process has registered under the same id, which
+   * is logged and counted, and when it was drained. Deleted, since it was taken for dead, a process registers anew. An instance
+   * of a fleet only registers; run again, it looks whether that still stands, and registers anew where it was taken for dead, but
+   * not where it was drained: that is undone by the next start of any instance. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Says that it is being drained. False: another process has its id, or it is not registered. */
@@ -69,7 +69,10 @@ export function createRegistration(given: RegistrationDeps): Registration {
     instance,
     version: () => version,
     async run(signal) {
-      let written = await untilAnswered(deps, () => register(deps, { over: true, version: 0 }, signal), signal);
+      const isAgain = deps.kind === 'fleet' && version > 0;
+      const begin = (): Promise<Written> =>
+        isAgain ? stayRegistered(deps, version, signal) : register(deps, { over: true, version: 0 }, signal);
+      let written = await untilAnswered(deps, begin, signal);
       while (written !== undefined && deps.kind === 'process' && !signal.aborted) {
         const before: BrokerRecord = written;
         written = await untilAnswered(deps, () => nextHeartbeat(deps, before, signal), signal);
@@ -108,7 +111,7 @@ async function register(
   let there = await deps.table.get(key, signal);
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt += 1) {
     const old = there === undefined ? undefined : decodeBroker(there);
-    if (old !== undefined && isRegistered(deps, old)) return (deps.onWritten?.(old), old);
+    if (old !== undefined && isRegistered(deps, old) && !(over && old.drained)) return (deps.onWritten?.(old), old);
     if (old !== undefined && !over) return lost(deps, old);
     const record = recordOf(deps, Math.max(version, old?.version ?? 0) + 1);
     const result = await askAgain(deps, () => deps.table.put(key, encodeBroker(record), conditionOf(old), signal), signal);
@@ -167,9 +170,20 @@ async function heartbeat(deps: Deps, before: BrokerRecord, signal: AbortSignal):
     deps.telemetry.log('info', 'drained', { broker: deps.self.id });
     return undefined;
   }
+  return registerAnew(deps, before.version, signal);
+}
+
+/** Of a fleet: whatever is there is its own, be it the mark of a drain, or a later deployment's at another address. */
+async function stayRegistered(deps: Deps, version: number, signal: AbortSignal): Promise<Written> {
+  const there = await deps.table.get(brokerKey(TENANT_DEFAULT, deps.self.id), signal);
+  return there === undefined ? registerAnew(deps, version, signal) : decodeBroker(there);
+}
+
+/** Its item was deleted, and not since it was drained. */
+function registerAnew(deps: Deps, version: number, signal: AbortSignal): Promise<Written> {
   deps.telemetry.count('kelp.registrations.deleted', 1);
   deps.telemetry.log('warn', 'this broker was taken for dead, and registers anew', { broker: deps.self.id });
-  return register(deps, { over: false, version: before.version }, signal);
+  return register(deps, { over: false, version }, signal);
 }
 
 function lost(deps: Deps, other: BrokerRecord): undefined {

@@ -1,9 +1,11 @@
+import { decodeBroker } from '../../format/broker-item.ts';
 import { brokerKey, servedPartition } from '../../format/item-key.ts';
 import type { BrokerRecord } from '../../model/broker.ts';
 import { KelpError } from '../../model/errors.ts';
 import type { BrokerId, TopicId } from '../../model/ids.ts';
 import { MOVES_PARALLEL_MAX } from '../../model/limits.ts';
 import { TENANT_DEFAULT } from '../../model/topic.ts';
+import type { Condition, Key, Update } from '../../ports/metadata-table.ts';
 import { askAgain } from '../../state/ask-again.ts';
 import { findMoves } from './find-moves.ts';
 import { type MoveDeps, moveSegments } from './move-segments.ts';
@@ -88,20 +90,34 @@ async function moveBatch(deps: MoveDeps, { leaving, pace }: Work, { topic, moves
   }
 }
 
+type Seen = Pick<BrokerRecord, 'id' | 'instance' | 'version'>;
+type ItemDeps = Pick<MoveDeps, 'table' | 'clock' | 'random'>;
+
 /**
  * Deletes the item of a broker that serves nothing any more: of a dead one if it has stood still since, of a drained one if
  * nobody wrote to it since it was seen. Answers whether it is gone.
  */
-export async function deleteBroker(
-  deps: Pick<MoveDeps, 'table' | 'clock' | 'random'>,
-  seen: Pick<BrokerRecord, 'id' | 'instance' | 'version'>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const condition = [
-    { op: '=' as const, path: ['instance'], value: seen.instance },
-    { op: '=' as const, path: ['version'], value: seen.version },
-  ];
-  const key = brokerKey(TENANT_DEFAULT, seen.id);
-  const result = await askAgain(deps, () => deps.table.delete(key, condition, signal), signal);
+export async function deleteBroker(deps: ItemDeps, seen: Seen, signal: AbortSignal): Promise<boolean> {
+  const result = await askAgain(deps, () => deps.table.delete(keyOf(seen), stillAs(seen), signal), signal);
   return result.applied || result.item === undefined;
 }
+
+/** The same of a fleet that drains: its item stays and says so, since its instances take an absence for a mistake. */
+export async function markDrained(deps: ItemDeps, seen: Seen, signal: AbortSignal): Promise<boolean> {
+  const update: Update = {
+    condition: stillAs(seen),
+    changes: [
+      { op: 'set', path: ['drained'], value: true },
+      { op: 'add', path: ['version'], value: 1 },
+    ],
+  };
+  const result = await askAgain(deps, () => deps.table.update(keyOf(seen), update, signal), signal);
+  return result.applied || result.item === undefined || decodeBroker(result.item).drained === true;
+}
+
+const keyOf = ({ id }: Seen): Key => brokerKey(TENANT_DEFAULT, id);
+
+const stillAs = ({ instance, version }: Seen): Condition => [
+  { op: '=', path: ['instance'], value: instance },
+  { op: '=', path: ['version'], value: version },
+];

@@ -3,7 +3,7 @@ import type { BrokerId } from '../../model/ids.ts';
 import { BROKERS_READ_MS } from '../../model/limits.ts';
 import type { BrokerDirectory } from '../brokers/directory.ts';
 import type { Term } from '../leader/leadership.ts';
-import { deleteBroker, leaveBroker, type Reason } from './leave-broker.ts';
+import { deleteBroker, leaveBroker, markDrained, type Reason } from './leave-broker.ts';
 import type { MoveDeps } from './move-segments.ts';
 import type { BrokerWatch } from './watch-brokers.ts';
 
@@ -105,7 +105,7 @@ async function leave(deps: LeaversDeps, state: State, broker: BrokerId, term: Te
   }
 }
 
-/** It serves nothing: its item goes, unless it has shown a sign of life. Answers whether it is gone. */
+/** It serves nothing: it is a broker no more, unless it has shown a sign of life. Answers whether it is gone. */
 async function takeOff(deps: LeaversDeps, state: State, broker: BrokerId, signal: AbortSignal): Promise<boolean> {
   // Its heartbeats go on while it drains, and what was read of it is old at once.
   if (reasonOf(deps, state, broker)?.kind === 'drain') await deps.watch.read(signal);
@@ -116,7 +116,8 @@ async function takeOff(deps: LeaversDeps, state: State, broker: BrokerId, signal
   const seen = reason.kind === 'failover' ? deps.watch.observed(broker) : record;
   if (seen === undefined || (reason.kind === 'drain' && !knows(state, record))) return false;
   const { instance, version } = seen;
-  if (!(await deleteBroker(deps, { id: broker, instance, version }, signal))) return false;
+  const takeOffList = record.kind === 'fleet' && isDraining(record) ? markDrained : deleteBroker;
+  if (!(await takeOffList(deps, { id: broker, instance, version }, signal))) return false;
   deps.directory.forget(broker);
   deps.telemetry.log('info', 'a broker has been left', { broker, because: reason.kind });
   return true;

@@ -1,81 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createMemoryTable } from '../../../src/adapters/memory/memory-table.ts';
-import { createRegistration, type Registration, type RegistrationDeps } from '../../../src/control/brokers/registration.ts';
-import { decodeBroker } from '../../../src/format/broker-item.ts';
-import { brokerKey } from '../../../src/format/item-key.ts';
-import { type BrokerRecord, IDLE } from '../../../src/model/broker.ts';
 import { HEARTBEAT_MS, LEADER_HEARTBEAT_MS } from '../../../src/model/limits.ts';
-import type { SegmentPressure } from '../../../src/model/segment-pressure.ts';
 import { segmentId, type TopicId } from '../../../src/model/ids.ts';
-import { TENANT_DEFAULT } from '../../../src/model/topic.ts';
-import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
-import { createSeededRandom } from '../../simulation/seeded-random.ts';
-import { createVirtualClock, settle } from '../../simulation/virtual-clock.ts';
 import { faultyTable } from '../../simulation/world-faults.ts';
-import { brokerId, putBroker, someBroker } from '../some-broker.ts';
+import { putBroker, someBroker } from '../some-broker.ts';
+import { KEY, site } from './registration-site.ts';
 
 const { signal } = new AbortController();
-const A = brokerId('a');
-const KEY = brokerKey(TENANT_DEFAULT, A);
-
-type Process = {
-  readonly registration: Registration;
-  readonly counts: Map<string, number>;
-  readonly logs: string[];
-  readonly written: BrokerRecord[];
-  readonly state: { isLeader: boolean; busyPercent: number; pressure: readonly SegmentPressure[]; ended: boolean };
-  start(): void;
-  stop(): Promise<void>;
-};
-
-function site() {
-  const memory = createMemoryTable();
-  const clock = createVirtualClock();
-  const item = async (): Promise<BrokerRecord | undefined> => {
-    const found = await memory.get(KEY, signal);
-    return found === undefined ? undefined : decodeBroker(found);
-  };
-  let lives = 0;
-  function process(options: Partial<RegistrationDeps> = {}, table: MetadataTable = memory): Process {
-    lives += 1;
-    const [counts, logs, written] = [new Map<string, number>(), [] as string[], [] as BrokerRecord[]];
-    const state: Process['state'] = { isLeader: false, busyPercent: 0, pressure: [], ended: false };
-    const ends = new AbortController();
-    const registration = createRegistration({
-      table,
-      clock,
-      random: createSeededRandom(`life ${lives}`),
-      telemetry: {
-        count: (name, value) => void counts.set(name, (counts.get(name) ?? 0) + value),
-        adjust: () => undefined,
-        record: () => undefined,
-        log: (_, message) => void logs.push(message),
-      },
-      self: { id: A, url: 'http://a:80' },
-      kind: 'process',
-      zone: 'z1',
-      meter: { sample: () => ({ ...IDLE, busyPercent: state.busyPercent }) },
-      pressure: { sample: () => state.pressure },
-      isLeader: () => state.isLeader,
-      onWritten: (broker) => written.push(broker),
-      ...options,
-    });
-    let running = Promise.resolve();
-    return {
-      registration,
-      counts,
-      logs,
-      written,
-      state,
-      start: () => void (running = registration.run(ends.signal).then(() => void (state.ended = true))),
-      async stop() {
-        ends.abort();
-        await clock.run(running);
-      },
-    };
-  }
-  return { memory, clock, item, process };
-}
 
 describe('a broker', () => {
   test('registers with what it is, heartbeats with its load, and stops with its signal', async () => {
@@ -224,32 +154,5 @@ describe('a broker whose item was deleted', () => {
     expect(await item()).toBeUndefined();
     expect(broker.state.ended).toBe(true);
     expect(broker.logs).toContain('drained');
-  });
-});
-
-describe('a fleet', () => {
-  test('registers once for all of its instances, and never heartbeats', async () => {
-    const { clock, item, memory, process } = site();
-    const table = faultyTable(memory, {});
-    const fleet = [1, 2, 3].map(() => process({ kind: 'fleet' }, table));
-    for (const instance of fleet) {
-      instance.start();
-      await settle();
-    }
-    await clock.advance(60_000);
-    expect(await item()).toMatchObject({ kind: 'fleet', instance: 'fleet', version: 1, load: IDLE });
-    expect(table.calls.get('put broker')).toBe(1);
-    expect(table.calls.get('get broker')).toBe(3);
-    expect(table.calls.has('update broker')).toBe(false);
-    expect(fleet.every(({ state }) => state.ended)).toBe(true);
-  });
-
-  test('that moved to another address says so', async () => {
-    const { clock, item, process } = site();
-    process({ kind: 'fleet' }).start();
-    await clock.advance(0);
-    process({ kind: 'fleet', self: { id: A, url: 'https://new' } }).start();
-    await clock.advance(0);
-    expect(await item()).toMatchObject({ url: 'https://new', version: 2 });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { BrokerId } from '../../../src/model/ids.ts';
-import { DRAIN_PER_SECOND_MAX, HEARTBEAT_MS, BROKERS_READ_MS, MOVED_AT_ONCE_MAX } from '../../../src/model/limits.ts';
+import { DRAIN_PER_SECOND_MAX, HEARTBEAT_MS, BROKER_PROBE_MS, BROKERS_READ_MS, MOVED_AT_ONCE_MAX } from '../../../src/model/limits.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import { problemsOf, readLineage, unlisted } from './check-topology.ts';
 import { createFailoverWorld, type FailoverWorld, type Leading, type TestLeader } from './world.ts';
@@ -94,7 +94,7 @@ test('a broker that drains is told to flush first, and all who live to look agai
   await at.leading.stop();
 });
 
-test('its item waits for its next heartbeat, by which it knows; a fleet’s goes at once', async () => {
+test('its item waits for its next heartbeat, by which it knows; a fleet’s says at once that it is none any more', async () => {
   const process = await scene(1);
   await drain(process, process.b, DRAIN_PER_SECOND_MAX);
   const { version } = (await process.world.record(process.b)) ?? { version: 0 };
@@ -113,8 +113,42 @@ test('its item waits for its next heartbeat, by which it knows; a fleet’s goes
 
   const fleet = await scene(1, 'fleet');
   await drain(fleet, fleet.b, DRAIN_PER_SECOND_MAX);
-  expect(await fleet.world.until(async () => (await fleet.world.record(fleet.b)) === undefined)).toBeLessThanOrEqual(BROKERS_READ_MS);
+  const isDrained = async (): Promise<boolean> => (await fleet.world.record(fleet.b))?.drained === true;
+  expect(await fleet.world.until(isDrained)).toBeLessThanOrEqual(BROKERS_READ_MS);
+  expect(await fleet.leader.deps.directory.list({ fresh: true }, fleet.world.signal)).toMatchObject([{ id: fleet.a }]);
   await fleet.leading.stop();
+});
+
+test('a drained fleet is nobody for the leader: it is not asked, not left again, and can’t be drained', async () => {
+  const at = await scene(1, 'fleet');
+  await drain(at, at.b, DRAIN_PER_SECOND_MAX);
+  await at.world.until(async () => (await at.world.record(at.b))?.drained === true);
+  const marked = await at.world.record(at.b);
+  const probes = (): number => at.world.peers.of('probe').filter(({ broker }) => broker === at.b).length;
+  at.world.kill(at.b);
+  // Up to the next read it is still known.
+  await at.world.clock.advance(BROKERS_READ_MS + BROKER_PROBE_MS);
+  const before = probes();
+  await at.world.clock.advance(5 * BROKERS_READ_MS);
+  expect(await at.world.record(at.b)).toEqual(marked);
+  expect(probes()).toBe(before);
+  await expect(drain(at, at.b, 1)).rejects.toMatchObject({ code: 'broker-not-found' });
+  await at.leading.stop();
+});
+
+test('a fleet that dies while it drains was drained; one that only dies loses its item', async () => {
+  const draining = await scene(50, 'fleet');
+  await drain(draining, draining.b, 1);
+  draining.world.kill(draining.b);
+  await draining.world.until(async () => (await draining.world.record(draining.b))?.drained === true);
+  expect(moved(draining)).toBe(50);
+  await draining.leading.stop();
+
+  const dead = await scene(50, 'fleet');
+  dead.world.kill(dead.b);
+  await dead.world.until(async () => (await dead.world.record(dead.b)) === undefined);
+  expect(moved(dead)).toBe(50);
+  await dead.leading.stop();
 });
 
 test('one that dies while it drains needs no pace any more', async () => {

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { createLeanTable } from '../../../src/adapters/dynamodb/lean-table.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
-import { leaseKey } from '../../../src/format/item-key.ts';
+import { brokerKey, leaseKey } from '../../../src/format/item-key.ts';
 import type { FunctionHandler } from '../../../src/http/function-handler.ts';
+import type { BrokerId } from '../../../src/model/ids.ts';
+import { TENANT_DEFAULT } from '../../../src/model/topic.ts';
 import type { Item, MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { contextOf, eventOf } from '../../http/function-events.ts';
 import { freshTable, sharedStack, type StoreAddress, type TableAddress } from '../../stack.ts';
@@ -47,11 +49,16 @@ export type FunctionWorld = {
   texts(): Promise<string[]>;
   /** Who leads; empty: nobody. */
   holder(): Promise<string>;
+  /** The item of the fleet. */
+  fleet(): Promise<Item | undefined>;
+  /** As a leader that takes it for dead. */
+  deleteFleet(): Promise<void>;
   /** What is stored of the topic and its first segments, but for the history of what was done. */
   stored(): Promise<readonly Item[]>;
   end(): void;
 };
 
+const FLEET = brokerKey(TENANT_DEFAULT, 'fleet' as BrokerId);
 const SEGMENTS = 10;
 const PAGES_MAX = 20;
 
@@ -90,6 +97,8 @@ export async function createFunctionWorld(built: BuiltFunctions): Promise<Functi
       throw new Error('there is no end of messages');
     },
     holder: async () => String((await table.get(leaseKey(), signal))?.['holder'] ?? ''),
+    fleet: () => table.get(FLEET, signal),
+    deleteFleet: async () => void (await table.delete(FLEET, [], signal)),
     stored: () => storedOf(table, signal),
     end() {
       for (const started of processes) started.signal('SIGKILL');
