@@ -15,7 +15,7 @@ export type EntryBody = Omit<Entry, 'cid' | 'offset'>;
 export function encodeEntryBody(entry: EntryBody): Item {
   const body = {
     o: `${entry.object.minute}/${entry.object.id}`,
-    r: entry.runs.flatMap((run) => [run.start, run.bytes, run.count]),
+    r: encodeRuns(entry.runs),
     t: entry.highestTimestampMs,
   };
   return entry.mask === undefined ? body : { ...body, k: entry.mask };
@@ -38,7 +38,9 @@ function decodeObjectRef(text: string): ObjectRef {
   return { minute: text.slice(0, MINUTE_LENGTH) as Minute, id: text.slice(MINUTE_LENGTH + 1) as ObjectId };
 }
 
-function decodeRuns(numbers: readonly number[]): Run[] {
+export const encodeRuns = (runs: readonly Run[]): number[] => runs.flatMap((run) => [run.start, run.bytes, run.count]);
+
+export function decodeRuns(numbers: readonly number[]): Run[] {
   if (numbers.length === 0 || numbers.length % RUN_FIELDS !== 0) throw new KelpError('corrupt', 'corrupt', 'stored runs are damaged');
   const runs: Run[] = [];
   for (let i = 0; i < numbers.length; i += RUN_FIELDS) {

@@ -1,4 +1,4 @@
-import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
+import type { BrokerId, SegmentId, TopicId, UploadId } from '../model/ids.ts';
 import type { Key } from '../ports/metadata-table.ts';
 
 // The one file that makes table keys. Offsets have 16 digits, so that text order is number order.
@@ -37,6 +37,11 @@ export const lineKey = (topic: TopicId, segment: SegmentId, producer: string): K
 });
 /** `digest`: SHA-256 of the idempotency key, so that any text may be one. */
 export const idempotencyKey = (topic: TopicId, digest: string): Key => ({ pk: `i#${topic}#${digest}`, sk: 'request' });
+/** A topic's uploads, in the order in which they expire. */
+export const uploadsPartition = (topic: TopicId): string => `u#${topic}`;
+export const uploadKey = (topic: TopicId, upload: UploadId): Key => ({ pk: uploadsPartition(topic), sk: upload });
+/** How far they were swept. Sorts before all of them. */
+export const sweptUploadsKey = (topic: TopicId): Key => ({ pk: uploadsPartition(topic), sk: 'swept' });
 /** Written, read and deleted by a broker that asks itself whether it is ready. */
 export const probeKey = (id: string): Key => ({ pk: `probe#${id}`, sk: 'probe' });
 

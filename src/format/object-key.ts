@@ -1,9 +1,12 @@
-import type { Minute, ObjectId, TopicId } from '../model/ids.ts';
+import type { ObjectRef } from '../model/head.ts';
+import { isUploadId, type Minute, type ObjectId, type TopicId, type UploadId } from '../model/ids.ts';
 
 // The one file that makes object names. Parts have fixed widths and `[0-9a-z]` only: the store lists in the order of a
 // directory tree, which equals byte order for such names alone. Ids, never names that a user chose.
 
 const BATCH_OBJECTS = 'log';
+const UPLOADS = 'uploads';
+const UPLOAD_OBJECT_KEY = /^uploads\/([a-z][0-9a-z]{15})\/(u[0-9a-z]{15})$/;
 const BATCH_OBJECT_KEY = /^log\/([a-z][0-9a-z]{15})\/([0-9]{8})\/([a-z][0-9a-z]{15})$/;
 
 /** Where the batches of one flush of a topic are. The minute lets a sweeper tell old objects from their names alone. */
@@ -19,6 +22,27 @@ export function parseBatchObjectKey(key: string): BatchObjectName | undefined {
   const [, topic, minute, id] = BATCH_OBJECT_KEY.exec(key) ?? [];
   if (topic === undefined || minute === undefined || id === undefined) return undefined;
   return { topic: topic as TopicId, minute: minute as Minute, id: id as ObjectId };
+}
+
+/** Where an entry's batches are: in a batch object, or in what a client has uploaded. Their ids begin with different letters. */
+export const entryObjectKey = (topic: TopicId, { minute, id }: ObjectRef): string =>
+  isUploadId(id) ? uploadObjectKey(topic, id) : batchObjectKey(topic, minute, id);
+
+/** An entry's object that a client has uploaded; undefined: a broker has written it. */
+export const uploadOf = ({ id }: ObjectRef): UploadId | undefined => (isUploadId(id) ? id : undefined);
+
+/** How an uploaded object stands in an entry, for an attempt of that minute. */
+export const uploadObjectRef = (upload: UploadId, minute: Minute): ObjectRef => ({ minute, id: upload as string as ObjectId });
+
+export const uploadObjectKey = (topic: TopicId, upload: UploadId): string => `${uploadObjectsPrefix(topic)}${upload}`;
+/** Of all uploads of a topic; they are listed in the order in which they expire. */
+export const uploadObjectsPrefix = (topic: TopicId): string => `${UPLOADS}/${topic}/`;
+
+/** The upload whose object has this key; undefined: not the name of one. */
+export function parseUploadObjectKey(key: string): { readonly topic: TopicId; readonly upload: UploadId } | undefined {
+  const [, topic, upload] = UPLOAD_OBJECT_KEY.exec(key) ?? [];
+  if (topic === undefined || upload === undefined) return undefined;
+  return { topic: topic as TopicId, upload: upload as UploadId };
 }
 
 /** Written, read and deleted by a broker that asks itself whether it is ready. */

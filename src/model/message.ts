@@ -1,3 +1,5 @@
+import type { UploadId } from './ids.ts';
+
 /** Bytes in memory that nobody changes any more. */
 export type Bytes = Uint8Array;
 
@@ -14,6 +16,8 @@ export type Message = {
   readonly value: Bytes | null;
   readonly headers: readonly Header[];
   readonly timestampMs: number;
+  /** What the value is a reference to, of a message that has not been stored yet; before that is looked up, the value is empty. */
+  readonly upload?: UploadId;
 };
 
 /** A message as it was stored: its address in the segment, and its partition. */
