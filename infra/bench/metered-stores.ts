@@ -60,6 +60,10 @@ export function meterStores(table: MetadataTable, store: ObjectStore): Metered {
         asked.puts += 1;
         return store.put(...put);
       },
+      head(...head) {
+        asked.gets += 1;
+        return store.head(...head);
+      },
       getRange(...get) {
         asked.gets += 1;
         return store.getRange(...get);

@@ -14,11 +14,16 @@ export type ObjectStore = {
   put(key: string, body: readonly Bytes[], signal: AbortSignal): Promise<void>;
   /** The bytes `[start, start + length)`; fewer come back only when the object ends before. */
   getRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Bytes>;
+  /** What there is under the key; undefined: nothing. Nobody has to send the bytes for it. */
+  head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined>;
   /** A page of keys with this prefix, in the store's own order, at most `limit`. */
   list(prefix: string, page: { readonly after?: string; readonly limit: number }, signal: AbortSignal): Promise<ObjectPage>;
   /** Deletes; a missing object is fine. */
   delete(key: string, signal: AbortSignal): Promise<void>;
 };
+
+/** `sha256`: 64 hexadecimal digits, of an object that was put with that checksum; undefined: the store doesn't know it. */
+export type ObjectHead = { readonly bytes: number; readonly sha256: string | undefined };
 
 export type ObjectPage = {
   readonly objects: readonly { readonly key: string; readonly bytes: number }[];

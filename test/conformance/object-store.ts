@@ -104,6 +104,25 @@ export function describeObjectStore(name: string, make: () => Promise<StoreUnder
       await expect(store.getRange(freshKey(), 0, 10, signal)).rejects.toMatchObject(NOT_FOUND);
     });
 
+    test.for<[string, Uint8Array[], number]>([
+      ['an object', [text('0123'), text('456')], 7],
+      ['a large one', [new Uint8Array(9 * MIB)], 9 * MIB],
+      ['an empty one', [], 0],
+    ])('the length is told without the bytes: %s', async ([, parts, bytes]) => {
+      const key = freshKey();
+      await store.put(key, parts, signal);
+      expect(await store.head(key, signal)).toEqual({ bytes, sha256: undefined });
+    });
+
+    test('of what is not there nothing is told: a missing object, a part of a key, a deleted object', async () => {
+      const key = `${freshKey()}/inner`;
+      await store.put(key, [text('x')], signal);
+      expect(await store.head(key.slice(0, key.lastIndexOf('/')), signal)).toBeUndefined();
+      await store.delete(key, signal);
+      expect(await store.head(key, signal)).toBeUndefined();
+      expect(await store.head(freshKey(), signal)).toBeUndefined();
+    });
+
     test('a part of a key is no object', async () => {
       const key = `${freshKey()}/inner`;
       await store.put(key, [text('x')], signal);
@@ -122,6 +141,7 @@ export function describeObjectStore(name: string, make: () => Promise<StoreUnder
 
     test.for(['', '/a', 'a/', 'a//b'])('a key that a directory tree would change is refused: "%s"', async (key) => {
       await expect(store.put(key, [text('x')], signal)).rejects.toMatchObject(STORE_REFUSED);
+      await expect(store.head(key, signal)).rejects.toMatchObject(STORE_REFUSED);
     });
 
     test('a key with every character that names of files need', async () => {
@@ -195,6 +215,7 @@ export function describeObjectStore(name: string, make: () => Promise<StoreUnder
       const aborted = AbortSignal.abort(reason);
       await expect(store.put(key, [text('x')], aborted)).rejects.toBe(reason);
       await expect(store.getRange(key, 0, 1, aborted)).rejects.toBe(reason);
+      await expect(store.head(key, aborted)).rejects.toBe(reason);
       await expect(store.list(key, { limit: 1 }, aborted)).rejects.toBe(reason);
       await expect(store.delete(key, aborted)).rejects.toBe(reason);
       await expect(store.getRange(key, 0, 1, signal)).rejects.toMatchObject(NOT_FOUND);

@@ -110,6 +110,21 @@ describe('signed requests', () => {
     const key = `${freshPrefix()}/skewed`;
     await store.put(key, [new Uint8Array([1, 2])], signal);
     expect(await store.getRange(key, 0, 10, signal)).toEqual(new Uint8Array([1, 2]));
+    // Its own first call: a HEAD's refusal has no reason with it.
+    expect(await createLeanStore({ ...sharedStack().store, clock: skewed }).head(key, signal)).toEqual({ bytes: 2, sha256: undefined });
+  });
+
+  test('a HEAD that is forbidden is asked once where the clock is right, and twice where it is off', async () => {
+    for (const [offMs, requests] of [
+      [0, 1],
+      [HOUR_MS, 2],
+    ] as const) {
+      const treat = answer(403, '', { date: new Date(Date.now() + offMs).toUTCString() });
+      const access = { bucket: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret', clock };
+      const { client: store, server } = await against((endpoint) => createLeanStore({ ...access, endpoint }), treat);
+      await expect(store.head('a/b', signal)).rejects.toMatchObject({ kind: 'unavailable' });
+      expect(server.requests).toHaveLength(requests);
+    }
   });
 
   test('a clock that jumps does not either', async () => {

@@ -26,19 +26,22 @@ const UNAVAILABLE = error('unavailable', 'store-unavailable');
 const THROTTLED = error('throttled', 'store-throttled');
 const REFUSED = error('invalid', 'store-refused');
 
+/** A HEAD that finds nothing. */
+const NOTHING = { nothing: true };
+
 const part = (range: string, text: string): Treatment => answer(206, text, { 'content-range': range });
 
-/** What the server does, and what becomes of a put and of the other calls. */
-const CASES: Record<string, { readonly treat: Treatment; readonly put: object; readonly others: object }> = {
-  '503 SlowDown': { treat: answer(503, fault('SlowDown')), put: THROTTLED, others: THROTTLED },
+/** What the server does, and what becomes of a put, of a HEAD (whose answer can't name its error), and of the other calls. */
+const CASES: Record<string, { readonly treat: Treatment; readonly put: object; readonly head?: object; readonly others: object }> = {
+  '503 SlowDown': { treat: answer(503, fault('SlowDown')), put: THROTTLED, head: UNAVAILABLE, others: THROTTLED },
   '429': { treat: answer(429, fault('TooManyRequests')), put: THROTTLED, others: THROTTLED },
   '503 ServiceUnavailable': { treat: answer(503, fault('ServiceUnavailable')), put: INDEFINITE, others: UNAVAILABLE },
   '500 InternalError': { treat: answer(500, fault('InternalError')), put: INDEFINITE, others: UNAVAILABLE },
   '502 of something on the way': { treat: answer(502, '<html>Bad Gateway</html>'), put: INDEFINITE, others: UNAVAILABLE },
   '400 RequestTimeout': { treat: answer(400, fault('RequestTimeout')), put: INDEFINITE, others: UNAVAILABLE },
-  '403 AccessDenied': { treat: answer(403, fault('AccessDenied')), put: REFUSED, others: REFUSED },
-  '404 NoSuchBucket': { treat: answer(404, fault('NoSuchBucket')), put: REFUSED, others: REFUSED },
-  '404 of something on the way': { treat: answer(404, 'no such page'), put: INDEFINITE, others: UNAVAILABLE },
+  '403 AccessDenied': { treat: answer(403, fault('AccessDenied')), put: REFUSED, head: UNAVAILABLE, others: REFUSED },
+  '404 NoSuchBucket': { treat: answer(404, fault('NoSuchBucket')), put: REFUSED, head: NOTHING, others: REFUSED },
+  '404 of something on the way': { treat: answer(404, 'no such page'), put: INDEFINITE, head: NOTHING, others: UNAVAILABLE },
   'an error that is cut': { treat: cutAnswer(503, '<?xml version="1.0"?><Error>'), put: INDEFINITE, others: UNAVAILABLE },
   'a connection that is reset': { treat: resetConnection, put: INDEFINITE, others: UNAVAILABLE },
 };
@@ -57,20 +60,23 @@ const RANGES: Record<string, Treatment> = {
 /** What becomes of answers that real stores don't give on demand. */
 export function describeStoreFailures(name: string, make: (endpoint: string) => ObjectStore, { ownSockets }: Sockets = OWN_SOCKETS): void {
   describe(`store, when things go wrong: ${name}`, () => {
-    test.for(Object.entries(CASES))('%s: told by its kind, and asked once', async ([, { treat, put, others }]) => {
+    test.for(Object.entries(CASES))('%s: told by its kind, and asked once', async ([, { treat, put, others, head = others }]) => {
       const { client: store, server } = await against(make, treat);
       await expect(store.put('a/b', BODY, signal)).rejects.toMatchObject(put);
       await expect(store.put('a/b', [...BODY, ...BODY], signal)).rejects.toMatchObject(put);
       await expect(store.getRange('a/b', 0, 10, signal)).rejects.toMatchObject(others);
+      if (head === NOTHING) expect(await store.head('a/b', signal)).toBeUndefined();
+      else await expect(store.head('a/b', signal)).rejects.toMatchObject(head);
       await expect(store.list('a', { limit: 10 }, signal)).rejects.toMatchObject(others);
       await expect(store.delete('a/b', signal)).rejects.toMatchObject(others);
-      expect(server.requests).toHaveLength(5);
+      expect(server.requests).toHaveLength(6);
     });
 
     test('404 NoSuchKey: not found', async () => {
       const { client: store } = await against(make, answer(404, fault('NoSuchKey')));
       const notFound = error('not-found', 'object-not-found');
       await expect(store.getRange('a/b', 0, 10, signal)).rejects.toMatchObject(notFound);
+      expect(await store.head('a/b', signal)).toBeUndefined();
     });
 
     test.for(Object.entries(RANGES))('a range that is not the one asked for: %s', async ([, treat]) => {

@@ -6,7 +6,10 @@ import type { Choose, Rule } from './choose.ts';
 import { untilAborted } from './faulty-table.ts';
 import { type LateEffects, createLateEffects } from './late-effects.ts';
 
-export type StoreCall = { readonly op: 'put' | 'getRange' | 'list' | 'delete'; /** Or the prefix of a list. */ readonly key: string };
+export type StoreCall = {
+  readonly op: 'put' | 'getRange' | 'head' | 'list' | 'delete';
+  /** Or the prefix of a list. */ readonly key: string;
+};
 
 export type StoreFault =
   /** 503 SlowDown: surely not stored. */
@@ -22,7 +25,7 @@ export type StoreFault =
   | { readonly kind: 'doubled'; readonly ms?: number }
   | { readonly kind: 'delayed'; readonly ms: number }
   | { readonly kind: 'hangs' }
-  /** A read finds no object, or only the first half of what it asked for, or one bit of it flipped. */
+  /** A read finds no object (as a HEAD does then), or only the first half of what it asked for, or one bit of it flipped. */
   | { readonly kind: 'missing' | 'truncated' }
   | { readonly kind: 'flipped'; /** Of all bits of the answer, in [0, 1). */ readonly at: number };
 
@@ -55,6 +58,7 @@ export function createFaultyStore(
     if (fault.kind === 'delayed') await clock.sleep(fault.ms, signal);
     const error = errorOf(call, fault);
     if (error !== undefined) throw error;
+    if (fault.kind === 'missing' && call.op === 'head') return undefined as T;
     const result = await run(signal);
     if (fault.kind === 'doubled' && changes) late.add(`copy of ${call.op} ${call.key}`, () => run(forEver), fault.ms);
     return call.op === 'getRange' ? (damaged(result as Bytes, fault) as T) : result;
@@ -70,6 +74,7 @@ export function createFaultyStore(
       return under({ op: 'put', key }, (own) => store.put(key, [bytes], own), signal);
     },
     getRange: (key, start, length, signal) => under({ op: 'getRange', key }, (own) => store.getRange(key, start, length, own), signal),
+    head: (key, signal) => under({ op: 'head', key }, (own) => store.head(key, own), signal),
     list: (prefix, page, signal) => under({ op: 'list', key: prefix }, (own) => store.list(prefix, page, own), signal),
     delete: (key, signal) => under({ op: 'delete', key }, (own) => store.delete(key, own), signal),
   };

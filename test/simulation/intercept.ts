@@ -9,7 +9,7 @@ export type TableCall = { /** As in `update head`. */ readonly name: string } & 
   | { readonly op: 'delete'; readonly key: Key }
   | { readonly op: 'query'; readonly query: Query }
 );
-export type StoreCall = { readonly op: 'put' | 'get' | 'list' | 'delete'; readonly key: string };
+export type StoreCall = { readonly op: 'put' | 'get' | 'head' | 'list' | 'delete'; readonly key: string };
 
 /** Stands around a call: makes it once, never, later or twice, and answers what it likes. */
 export type Around<Call> = <R>(call: Call, make: Make<R>, signal: AbortSignal) => Promise<R>;
@@ -39,6 +39,7 @@ export function interceptStore(store: ObjectStore, around: Around<StoreCall>): O
   return {
     put: (key, body, signal) => call({ op: 'put', key }, signal, (own) => store.put(key, body, own)),
     getRange: (key, start, length, signal) => call({ op: 'get', key }, signal, (own) => store.getRange(key, start, length, own)),
+    head: (key, signal) => call({ op: 'head', key }, signal, (own) => store.head(key, own)),
     list: (prefix, page, signal) => call({ op: 'list', key: prefix }, signal, (own) => store.list(prefix, page, own)),
     delete: (key, signal) => call({ op: 'delete', key }, signal, (own) => store.delete(key, own)),
   };

@@ -1,14 +1,27 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3ServiceException } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
 import type { Bytes } from '../../model/message.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
 import { failureOfSdk } from '../signed-http/failure.ts';
 import { checkKey } from './check-key.ts';
 import { checkContentRange } from './content-range.ts';
+import { parseObjectHead } from './object-head.ts';
 import { createSdkClient } from './sdk-client.ts';
 import { storeError } from './store-error.ts';
 import type { StoreSettings } from './store-settings.ts';
+
+/** An object that ends before the range has none of its bytes: no error of this port. */
+const BEYOND_END = 416;
+/** A HEAD's answer has no body that could name what is missing: a missing bucket looks the same. */
+const NOT_FOUND = 404;
 
 type Options = { readonly abortSignal: AbortSignal };
 
@@ -28,12 +41,20 @@ export function createSdkStore(settings: StoreSettings): ObjectStore {
       checkKey(key);
       const command = new GetObjectCommand({ Bucket, Key: key, Range: `bytes=${start}-${start + length - 1}` });
       return await attempt('read', signal, async (options) => {
-        const answer = await unlessBeyondEnd(client.send(command, options));
+        const answer = await unless(BEYOND_END, client.send(command, options));
         if (answer === undefined) return new Uint8Array(0);
         assert(answer.Body instanceof Readable, 'the answer has a body');
         const bytes = await collect(answer.Body, length);
         checkContentRange(answer.ContentRange, { start, asked: length, received: bytes.length });
         return bytes;
+      });
+    },
+    async head(key, signal) {
+      checkKey(key);
+      const command = new HeadObjectCommand({ Bucket, Key: key, ChecksumMode: 'ENABLED' });
+      return await attempt('read', signal, async (options) => {
+        const answer = await unless(NOT_FOUND, client.send(command, options));
+        return answer && parseObjectHead(String(answer.ContentLength), answer.ChecksumSHA256);
       });
     },
     async list(prefix, { after, limit }, signal) {
@@ -85,12 +106,11 @@ async function collect(body: Readable, bytesMax: number): Promise<Bytes> {
   return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
 }
 
-/** An object that ends before the range has none of its bytes: no error of this port. */
-async function unlessBeyondEnd<T>(answer: Promise<T>): Promise<T | undefined> {
+async function unless<T>(status: number, answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 416) return undefined;
+    if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === status) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { STORE_ANSWER_BYTES_MAX } from '../../model/limits.ts';
 import type { Bytes } from '../../model/message.ts';
-import type { ObjectStore } from '../../ports/object-store.ts';
+import type { ObjectHead, ObjectStore } from '../../ports/object-store.ts';
 import type { Answer } from '../signed-http/exchange.ts';
 import { ExchangeFailure, type Failure } from '../signed-http/failure.ts';
 import { percentEncode } from '../signed-http/signature.ts';
@@ -8,15 +8,18 @@ import { type Connecting, createSignedExchange } from '../signed-http/signed-exc
 import { checkKey } from './check-key.ts';
 import { checkContentRange } from './content-range.ts';
 import { parseErrorCode, parseListAnswer } from './list-answer.ts';
+import { parseObjectHead } from './object-head.ts';
 import { storeError } from './store-error.ts';
 import type { StoreSettings } from './store-settings.ts';
 
 type CallRequest = {
-  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   /** Empty for the bucket itself. */
   readonly key: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of the service's own names, whose values the signature must cover. */
+  readonly amzHeaders?: Readonly<Record<string, string>>;
   readonly body?: readonly Bytes[];
   readonly answerBytesMax?: number;
 };
@@ -27,6 +30,8 @@ const UNSIGNED = 'UNSIGNED-PAYLOAD';
 const OK = 200;
 const NO_CONTENT = 204;
 const PARTIAL = 206;
+/** A HEAD's answer has no body that could name what is missing: a missing bucket looks the same. */
+const NOT_FOUND = 404;
 const BEYOND_END = 416;
 
 /** The port over plain signed requests, over connections of any kind. */
@@ -49,6 +54,13 @@ export function createSignedStore(settings: StoreSettings & Connecting): ObjectS
         return answer.body;
       });
     },
+    async head(key, signal) {
+      checkKey(key);
+      const answer = await call({ method: 'HEAD', key, amzHeaders: { 'x-amz-checksum-mode': 'ENABLED' } }, signal);
+      if (answer.status === NOT_FOUND) return undefined;
+      if (answer.status !== OK) throw storeError('read', failureOf(answer));
+      return understood(answer, () => objectHeadOf(answer));
+    },
     async list(prefix, { after, limit }, signal) {
       const startAfter = after === undefined ? '' : `&start-after=${percentEncode(after)}`;
       const query = `encoding-type=url&list-type=2&max-keys=${limit}&prefix=${percentEncode(prefix)}${startAfter}`;
@@ -66,12 +78,13 @@ export function createSignedStore(settings: StoreSettings & Connecting): ObjectS
 
 function createCall({ bucket, ...settings }: Parameters<typeof createSignedStore>[0]): Call {
   const exchange = createSignedExchange({ service: 's3', codeOf: (answer) => parseErrorCode(textOf(answer)), ...settings });
-  return async ({ method, key, query = '', headers = {}, body = [], answerBytesMax = STORE_ANSWER_BYTES_MAX }, signal) => {
+  return async (request, signal) => {
+    const { method, key, query = '', headers = {}, amzHeaders = {}, body = [], answerBytesMax = STORE_ANSWER_BYTES_MAX } = request;
     signal.throwIfAborted();
     const path = key === '' ? `/${bucket}` : `/${bucket}/${key.split('/').map(percentEncode).join('/')}`;
     const bodyBytes = body.reduce((bytes, part) => bytes + part.length, 0);
     const otherHeaders = method === 'PUT' ? { ...headers, 'content-length': String(bodyBytes) } : headers;
-    const signing = { signedHeaders: { 'x-amz-content-sha256': UNSIGNED }, bodyHash: UNSIGNED };
+    const signing = { signedHeaders: { ...amzHeaders, 'x-amz-content-sha256': UNSIGNED }, bodyHash: UNSIGNED };
     try {
       return await exchange({ method, path, query, ...signing, otherHeaders, body, answerBytesMax }, signal);
     } catch (error) {
@@ -80,6 +93,11 @@ function createCall({ bucket, ...settings }: Parameters<typeof createSignedStore
       throw storeError(method === 'PUT' ? 'put' : 'read', { sent, cause: error });
     }
   };
+}
+
+function objectHeadOf({ headers }: Answer): ObjectHead {
+  const checksum = headers['x-amz-checksum-sha256'];
+  return parseObjectHead(String(headers['content-length']), typeof checksum === 'string' ? checksum : undefined);
 }
 
 /** What a whole answer of a read says, or `unavailable` where it makes no sense. */

@@ -76,7 +76,7 @@ function createExchange(endpoint: URL, clock: Clock): Exchange {
       signal.addEventListener('abort', onAbort, { once: true });
       request.on('error', fail);
       request.once('response', (response) => {
-        collect(response, { bytesMax: answerBytesMax, fail }, (answerBody) => {
+        collect(response, { bytesMax: answerBytesMax, withBody: method !== 'HEAD', fail }, (answerBody) => {
           signal.removeEventListener('abort', onAbort);
           // An answer before the end of the request: what is left of it must not keep the connection.
           if (!request.writableFinished) request.destroy();
@@ -112,15 +112,19 @@ function sendBody(request: ClientRequest, body: readonly Bytes[]): void {
   request.uncork();
 }
 
-type Collecting = { readonly bytesMax: number; readonly fail: (cause: unknown) => void };
+type Collecting = {
+  readonly bytesMax: number;
+  /** Otherwise its length is that of another answer. */ readonly withBody: boolean;
+  readonly fail: (cause: unknown) => void;
+};
 
 /**
  * Where the length is known, pieces are copied as they come into the bytes that are handed on: pieces that are kept to the
  * end hold twice the memory, and cost the collector that finds them.
  */
-function collect(response: IncomingMessage, { bytesMax, fail }: Collecting, done: (body: Bytes) => void): void {
+function collect(response: IncomingMessage, { bytesMax, withBody, fail }: Collecting, done: (body: Bytes) => void): void {
   const length = Number(response.headers['content-length']);
-  const known = Number.isSafeInteger(length) && length <= bytesMax ? new Uint8Array(length) : undefined;
+  const known = withBody && Number.isSafeInteger(length) && length <= bytesMax ? new Uint8Array(length) : undefined;
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on('error', fail);

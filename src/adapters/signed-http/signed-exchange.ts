@@ -37,6 +37,7 @@ export type SignedExchange = (request: SignedExchangeRequest, signal: AbortSigna
 
 /** How services say that a signature's time is too far from theirs. Some say the same of a wrong key. */
 const SKEW_CODES = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'RequestInTheFuture', 'InvalidSignatureException']);
+const FORBIDDEN = 403;
 /** Smaller differences are never refused, so they are not the reason. */
 const SKEW_MS_MIN = 60_000;
 
@@ -60,9 +61,15 @@ export function createSignedExchange(settings: SignedExchangeSettings): SignedEx
     return exchange({ method, target, headers: Object.assign(signed, otherHeaders), body, answerBytesMax }, signal);
   }
 
-  /** Whether the answer says that our time is off; if so, its own time is taken. */
-  function corrected({ status, headers }: Answer, code: string | undefined): boolean {
-    if (status < 400 || status >= 500 || code === undefined || !SKEW_CODES.has(code)) return false;
+  function mayBeSkewed(method: string, answer: Answer): boolean {
+    if (answer.status < 400 || answer.status >= 500) return false;
+    const code = codeOf(answer);
+    // To a HEAD it can't name its reason.
+    return code === undefined ? method === 'HEAD' && answer.status === FORBIDDEN : SKEW_CODES.has(code);
+  }
+
+  /** Whether our time is off, as the answer's own one says; if so, that is taken. */
+  function corrected({ headers }: Answer): boolean {
     const differenceMs = timeOf(headers.date) - clock.nowMs();
     if (!(Math.abs(differenceMs - offsetMs) >= SKEW_MS_MIN)) return false;
     offsetMs = differenceMs;
@@ -71,7 +78,7 @@ export function createSignedExchange(settings: SignedExchangeSettings): SignedEx
 
   return async (request, signal) => {
     const answer = await send(request, signal);
-    return answer.status >= 400 && corrected(answer, codeOf(answer)) ? await send(request, signal) : answer;
+    return mayBeSkewed(request.method, answer) && corrected(answer) ? await send(request, signal) : answer;
   };
 }
 

@@ -25,6 +25,7 @@ export function boundedStore(store: ObjectStore, bound: AttemptBound): ObjectSto
   return {
     put: (key, body, signal) => attempt(put, (own) => store.put(key, body, own), signal),
     getRange: (key, start, length, signal) => attempt(read, (own) => store.getRange(key, start, length, own), signal),
+    head: (key, signal) => attempt(read, (own) => store.head(key, own), signal),
     list: (prefix, page, signal) => attempt(read, (own) => store.list(prefix, page, own), signal),
     delete: (key, signal) => attempt(read, (own) => store.delete(key, own), signal),
   };

@@ -36,6 +36,7 @@ export function measuredStore(store: ObjectStore, measuring: Measuring): ObjectS
       telemetry.count('kelp.store.io', bytes.length, { direction: 'read' });
       return bytes;
     },
+    head: (key, signal) => measure('head', () => store.head(key, signal)),
     list: (prefix, page, signal) => measure('list', () => store.list(prefix, page, signal)),
     delete: (key, signal) => measure('delete', () => store.delete(key, signal)),
   };

@@ -34,6 +34,7 @@ export function rememberingStore(store: ObjectStore, { bytesMax, isRemembered }:
   }
 
   return {
+    head: (key, signal) => store.head(key, signal),
     list: (prefix, page, signal) => store.list(prefix, page, signal),
     async put(key, body, signal) {
       await store.put(key, body, signal);

@@ -30,6 +30,7 @@ export function retryingStore(store: ObjectStore, retries: ReadRetries): ObjectS
   return {
     put: (key, body, signal) => store.put(key, body, signal),
     getRange: (key, start, length, signal) => askAgain(retries, () => store.getRange(key, start, length, signal), signal),
+    head: (key, signal) => askAgain(retries, () => store.head(key, signal), signal),
     list: (prefix, page, signal) => askAgain(retries, () => store.list(prefix, page, signal), signal),
     delete: (key, signal) => askAgain(retries, () => store.delete(key, signal), signal),
   };

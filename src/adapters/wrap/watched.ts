@@ -17,6 +17,7 @@ export const watchedTable = (table: MetadataTable, watch: Watch): MetadataTable 
 export const watchedStore = (store: ObjectStore, watch: Watch): ObjectStore => ({
   put: (key, body, signal) => watch(store.put(key, body, signal)),
   getRange: (key, start, length, signal) => watch(store.getRange(key, start, length, signal)),
+  head: (key, signal) => watch(store.head(key, signal)),
   list: (prefix, page, signal) => watch(store.list(prefix, page, signal)),
   delete: (key, signal) => watch(store.delete(key, signal)),
 });

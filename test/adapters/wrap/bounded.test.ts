@@ -25,6 +25,7 @@ const HANGING_TABLE: MetadataTable = {
 const HANGING_STORE: ObjectStore = {
   put: (_key, _body, signal) => untilAborted(signal),
   getRange: (_key, _start, _length, signal) => untilAborted(signal),
+  head: (_key, signal) => untilAborted(signal),
   list: (_prefix, _page, signal) => untilAborted(signal),
   delete: (_key, signal) => untilAborted(signal),
 };
@@ -43,6 +44,7 @@ describe('bounded attempts', () => {
       delete: table.delete(KEY, [], signal),
       storePut: store.put('k', [], signal),
       storeGet: store.getRange('k', 0, 1, signal),
+      storeHead: store.head('k', signal),
       storeList: store.list('k', { limit: 1 }, signal),
     };
     const codes = Object.entries(calls).map(async ([name, call]) => [
@@ -53,7 +55,7 @@ describe('bounded attempts', () => {
       ),
     ]);
     await clock.advance(4_999);
-    expect(clock.sleeping()).toBe(8);
+    expect(clock.sleeping()).toBe(9);
     await clock.advance(1);
     expect(Object.fromEntries((await Promise.all(codes)) as [string, string][])).toEqual({
       get: 'table-unavailable',
@@ -63,6 +65,7 @@ describe('bounded attempts', () => {
       delete: 'table-indefinite',
       storePut: 'store-indefinite',
       storeGet: 'store-unavailable',
+      storeHead: 'store-unavailable',
       storeList: 'store-unavailable',
     });
   });

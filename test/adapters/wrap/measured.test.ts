@@ -46,6 +46,7 @@ describe('measured calls', () => {
     await store.put('k', [new Uint8Array(3), new Uint8Array(4)], signal);
     await store.getRange('k', 5, 100, signal);
     await expect(store.getRange('none', 5, 100, signal)).rejects.toMatchObject({ code: 'object-not-found' });
+    await store.head('k', signal);
     await store.list('k', { limit: 1 }, signal);
     await store.delete('k', signal);
     expect(telemetry.counts).toEqual([
@@ -56,6 +57,7 @@ describe('measured calls', () => {
       'put ok',
       'get ok',
       'get object-not-found',
+      'head ok',
       'list ok',
       'delete ok',
     ]);

@@ -139,7 +139,7 @@ describe('retrying reads', () => {
     },
   );
 
-  test('of the store, reads, lists and deletes are asked again, and puts are not', async () => {
+  test('of the store, reads, heads, lists and deletes are asked again, and puts are not', async () => {
     const { signal } = new AbortController();
     const clock = createVirtualClock();
     const inner = createMemoryStore();
@@ -153,15 +153,17 @@ describe('retrying reads', () => {
       {
         put: async (...args) => (failOnce('put'), inner.put(...args)),
         getRange: async (...args) => (failOnce('getRange'), inner.getRange(...args)),
+        head: async (...args) => (failOnce('head'), inner.head(...args)),
         list: async (...args) => (failOnce('list'), inner.list(...args)),
         delete: async (...args) => (failOnce('delete'), inner.delete(...args)),
       },
       { clock, random: createSeededRandom(1), attemptsMax: 5, budgetMs: 1e9 },
     );
     expect(await clock.run(store.getRange('k', 0, 1, signal))).toEqual(new Uint8Array([1]));
+    expect(await clock.run(store.head('k', signal))).toEqual({ bytes: 1, sha256: undefined });
     expect((await clock.run(store.list('k', { limit: 1 }, signal))).objects).toHaveLength(1);
     await clock.run(store.delete('k', signal));
     await expect(store.put('k', [], signal)).rejects.toMatchObject({ kind: 'throttled' });
-    expect(calls).toEqual(['getRange', 'getRange', 'list', 'list', 'delete', 'delete', 'put']);
+    expect(calls).toEqual(['getRange', 'getRange', 'head', 'head', 'list', 'list', 'delete', 'delete', 'put']);
   });
 });

@@ -13,6 +13,7 @@ const MESSAGE = /<([a-z0-9]+)>/g;
 const store: ObjectStore = {
   put: async () => {},
   getRange: () => Promise.reject(new Error('the model reads no objects')),
+  head: () => Promise.reject(new Error('the model reads no objects')),
   list: () => Promise.reject(new Error('the model lists no objects')),
   delete: () => Promise.reject(new Error('the model deletes no objects')),
 };

@@ -85,7 +85,7 @@ export const deleter = (name: string, topic: string, mayBegin?: Process['mayBegi
   changing(
     name,
     async (deps) => {
-      const store = { put: never, getRange: never, list: never, delete: never };
+      const store = { put: never, getRange: never, head: never, list: never, delete: never };
       const telemetry = { count: () => {}, adjust: () => {}, record: () => {}, log: () => {} };
       await deleteTopic({ ...deps, store, telemetry, background: { run: () => {} } }, topic, NEVER_ABORTED);
       return { ended: 'deleted' };
