@@ -51,13 +51,21 @@ export const damagedBatch = (field: string, message: string): KelpError => inval
  * Error `invalid-batch` where the bytes can't be a batch that lies wholly in `bytes`.
  */
 export function readBatchHeader(bytes: Bytes, at = 0): BatchHeader {
+  const header = readHeaderAlone(bytes, at);
+  const left = bytes.length - at;
+  if (header.bytes > left) throw damagedBatch('batchLength', `the length says ${header.bytes} bytes, ${left} are left`);
+  return header;
+}
+
+/** The same of a batch of which no more than the header need be in `bytes`. Error `invalid-batch` where it is not, or none at all. */
+export function readHeaderAlone(bytes: Bytes, at = 0): BatchHeader {
   const left = bytes.length - at;
   if (left < BATCH_HEADER_BYTES) throw damagedBatch('', `a batch has at least ${BATCH_HEADER_BYTES} bytes, ${left} are left`);
   const view = new DataView(bytes.buffer, bytes.byteOffset + at, BATCH_HEADER_BYTES);
   const magic = view.getInt8(AT_MAGIC);
   if (magic !== BATCH_MAGIC) throw damagedBatch('magic', `only version 2 of the format is supported, this says ${magic}`);
   const length = view.getInt32(AT_BATCH_LENGTH) + BATCH_LENGTH_EXCLUDES;
-  if (length < BATCH_HEADER_BYTES || length > left) throw damagedBatch('batchLength', `the length says ${length} bytes, ${left} are left`);
+  if (length < BATCH_HEADER_BYTES) throw damagedBatch('batchLength', `the length says ${length} bytes`);
   const attributes = view.getUint16(AT_ATTRIBUTES);
   return {
     bytes: length,
@@ -71,6 +79,12 @@ export function readBatchHeader(bytes: Bytes, at = 0): BatchHeader {
   };
 }
 
+/** Error `invalid-batch`: gaps in the offsets (a compacted log has them) would make offsets of Kelp's gapless segments wrong. */
+export function checkBatchCount({ count, lastOffsetDelta }: BatchHeader): void {
+  if (count >= 1 && lastOffsetDelta === count - 1) return;
+  throw damagedBatch('recordsCount', `${count} records with a last offset delta of ${lastOffsetDelta}`);
+}
+
 /**
  * The header of `bytes`, which is exactly one batch with the right checksum and a count that fits its offsets.
  * Error `invalid-batch` otherwise; for a batch that was stored, the reader makes `corrupt` of it.
@@ -79,10 +93,7 @@ export function verifyBatch(bytes: Bytes): BatchHeader {
   const header = readBatchHeader(bytes);
   if (header.bytes !== bytes.length) throw damagedBatch('batchLength', `the length says ${header.bytes} of ${bytes.length} bytes`);
   if (crc32c(bytes.subarray(BATCH_CRC_FROM)) !== header.crc) throw damagedBatch('crc', 'the checksum is wrong');
-  // Gaps in the offsets (a compacted log has them) would make offsets of Kelp's gapless segments wrong.
-  if (header.count < 1 || header.lastOffsetDelta !== header.count - 1) {
-    throw damagedBatch('recordsCount', `${header.count} records with a last offset delta of ${header.lastOffsetDelta}`);
-  }
+  checkBatchCount(header);
   return header;
 }
 
