@@ -22,6 +22,11 @@ export const BATCH_HEADERS_PARALLEL_MAX = 8;
 /** How long an attempt to submit is left alone by a sweep: whoever made it has ended by then, frozen ones aside. */
 export const SUBMITTING_MS_MAX = 600_000;
 
+/** How long a reader believes that nothing more was found in an upload's batches, while not all were looked at. */
+export const QUARANTINE_KNOWN_MS_MAX = 5_000;
+/** Uploads of batches of which an instance remembers what was found. */
+export const QUARANTINES_KNOWN_MAX = 4_096;
+
 /** Of an upload that is put into an answer: what a message's own value may have. */
 export const INLINE_BYTES_MAX = 1_048_576;
 /** Of all of them in one answer, before base64: a function's answer has to take them as well. */
@@ -32,3 +37,26 @@ export const REFERENCES_MESSAGES_DEFAULT = 100_000;
 export const REFERENCES_MESSAGES_MAX = 1_000_000;
 export const REFERENCES_BYTES_DEFAULT = 67_108_864;
 export const REFERENCES_BYTES_MAX = 268_435_456;
+/** Batches of one such page: each may lie in an object of its own, which costs a read of its header, and a signed URL in the answer. */
+export const REFERENCES_BATCHES_MAX = 2_000;
+/** Headers of batches that an instance remembers (some hundred bytes each). */
+export const HEADERS_KNOWN_MAX = 32_768;
+/** One read of headers, where batches are so small that what lies between two of them costs less than a second read. */
+export const HEADERS_WINDOW_BYTES_MAX = 1_048_576;
+
+/** What a sweep leaves unmarked behind the last upload that expired: brokers' clocks differ, and one that was paused may still make an older one. */
+export const SWEPT_BEHIND_MS = 86_400_000;
+/** Steps that one upload takes in a sweep: four lead from submitting to its end, unless others take them meanwhile. */
+export const SWEEP_STEPS_MAX = 8;
+/** Bytes a second that are read for looking at uploaded batches: a tenth of what the store gives, and a tenth of a processor. */
+export const CHECK_BYTES_PER_SECOND = 16_777_216;
+/** Uploads that a process is to look at; what is beyond is left to the sweep. */
+export const CHECKS_QUEUED_MAX = 256;
+/** How long it looks at them before others have their turn in the background; the next upload begins anew. */
+export const CHECKS_MS_MAX = 600_000;
+/** What one sweep looks at: a minute's worth at that pace. */
+export const SWEEP_CHECK_BYTES_MAX = 1_073_741_824;
+/** One sweep of a process' own; the next one goes on. */
+export const SWEEP_MS_MAX = 600_000;
+/** How often a process sweeps by itself. */
+export const SWEEP_EVERY_MS = 3_600_000;
