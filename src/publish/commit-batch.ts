@@ -13,11 +13,12 @@ import {
 import type { Item, Update, WriteResult } from '../ports/metadata-table.ts';
 import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
+import { findFate } from '../state/find-fate.ts';
 import { backoffUnlessAborted } from '../state/retry.ts';
 import { withGrace } from '../state/with-grace.ts';
 import { carryOnSegment } from '../topology/carry-on.ts';
 import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
-import { type CommitDeps, findFate } from './find-fate.ts';
+import type { CommitDeps } from './commit-deps.ts';
 import { judgeAlone, planCommit } from './plan-commit.ts';
 import { spill } from './spill.ts';
 

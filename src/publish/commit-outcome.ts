@@ -5,7 +5,7 @@ import type { SegmentRange } from '../model/topic.ts';
 import { memberOffsets } from '../protocol/fate.ts';
 import type { LineVerdict } from '../protocol/producer-line.ts';
 import type { LineAsRead } from '../protocol/variant.ts';
-import type { CommitDeps } from './find-fate.ts';
+import type { CommitDeps } from './commit-deps.ts';
 import { originalOffsets } from './producer-lines.ts';
 import type { ProducerStamp } from './request.ts';
 

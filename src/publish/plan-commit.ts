@@ -6,7 +6,7 @@ import { memberMask, type SentCommit } from '../protocol/fate.ts';
 import { judgeLine, type LineVerdict } from '../protocol/producer-line.ts';
 import { type LineAsRead, planVariant } from '../protocol/variant.ts';
 import type { CommitMember, CommitRequest, Judged } from './commit-outcome.ts';
-import type { CommitDeps } from './find-fate.ts';
+import type { CommitDeps } from './commit-deps.ts';
 import { evictLines, readLines } from './producer-lines.ts';
 
 /** What the members are judged by. `headIsFresh`: read by this request, not remembered from before. */

@@ -4,7 +4,7 @@ import { IDEMPOTENCY_MS } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { Condition, Key } from '../ports/metadata-table.ts';
 import { askAgain } from '../state/ask-again.ts';
-import type { CommitDeps } from './find-fate.ts';
+import type { CommitDeps } from './commit-deps.ts';
 
 export type RecordDeps = Pick<CommitDeps, 'table' | 'heads' | 'commitIds' | 'clock' | 'random'>;
 

@@ -6,7 +6,7 @@ import type { Head, Page } from '../model/head.ts';
 import type { SegmentId, TopicId } from '../model/ids.ts';
 import { SPILL_MS_MAX } from '../model/limits.ts';
 import { needsSpill, pageAbsent, pageOf, spillUpdate } from '../protocol/spill.ts';
-import type { CommitDeps } from './find-fate.ts';
+import type { CommitDeps } from './commit-deps.ts';
 
 /**
  * Moves the head's entries into a page: the page first, then the head. Killed in between, the page is adopted by the next

@@ -5,7 +5,7 @@ import type { TopicId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
 import { commitBatch } from './commit-batch.ts';
 import type { CommitOutcome, CommitRequest } from './commit-outcome.ts';
-import type { CommitDeps } from './find-fate.ts';
+import type { CommitDeps } from './commit-deps.ts';
 import { layOut, type SegmentLayout } from './lay-out.ts';
 import type { Part, PartOutcome } from './part.ts';
 import { type WriteDeps, writeObject } from './write-object.ts';

@@ -9,7 +9,7 @@ import type { Item, Key, MetadataTable } from '../../../src/ports/metadata-table
 import { commitUpdate, killUpdate, type LineChange } from '../../../src/protocol/commit.ts';
 import { createCommitIds, formatCommitId } from '../../../src/protocol/commit-id.ts';
 import { applyUpdate } from '../../../src/adapters/memory/interpreter.ts';
-import type { CommitDeps } from '../../../src/publish/find-fate.ts';
+import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
 import { createHeads } from '../../../src/state/heads.ts';
 
 // What processes of the model have in common: names, a broker's ports, and heads to begin with.

@@ -3,7 +3,7 @@ import type { Part, PartOutcome } from '../../../src/publish/part.ts';
 import { type StoreDeps, storeGroup } from '../../../src/publish/store-group.ts';
 import type { Compression } from '../../../src/ports/compression.ts';
 import type { ObjectStore } from '../../../src/ports/object-store.ts';
-import type { CommitDeps } from '../../../src/publish/find-fate.ts';
+import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
 
 // Group commit without gathering: each submission is a group. Uploads always succeed (their keys are unique, so a failed one
 // changes nothing), and are called by what is in them.

@@ -1,7 +1,7 @@
 import type { Item } from '../../../src/ports/metadata-table.ts';
 import type { Background } from '../../../src/ports/background.ts';
 import { commitBatch } from '../../../src/publish/commit-batch.ts';
-import type { CommitDeps } from '../../../src/publish/find-fate.ts';
+import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
 import { createSpiller } from '../../../src/publish/spill.ts';
 import { isTransient } from '../../../src/state/ask-again.ts';
 import type { Process } from '../engine/process.ts';

@@ -65,7 +65,7 @@ export const spillRules: readonly Rule[] = [
     without: 'the head is read before the pages, and a hole proves nothing',
     patches: [
       {
-        file: 'publish/find-fate.ts',
+        file: 'state/find-fate.ts',
         from: 'let step = fateFromHead(sent, head);',
         to: `const early = (await deps.table.query({ pk: 'p#' + head.topic + '#' + head.segment, limit: 99 }, signal)).items;
           const later = await import('../format/head-item.ts').then(async ({ decodeHead }) => decodeHead(await deps.table.get({ pk: 'h#' + head.topic + '#' + head.segment, sk: 'head' }, signal)));
@@ -73,7 +73,7 @@ export const spillRules: readonly Rule[] = [
           let step = fateFromHead(sent, later);`,
       },
       {
-        file: 'publish/find-fate.ts',
+        file: 'state/find-fate.ts',
         from: 'await readPageAt(deps.table, head, step.offset, signal)',
         to: 'early.map(decodePage).find((page) => page.first <= step.offset && step.offset < page.next)',
       },
