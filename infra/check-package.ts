@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createChildren } from './local/processes.ts';
 import { CACHE_DIR, findCfnLint } from './local/tools.ts';
 import { checkRoles } from './stack/check-roles.ts';
-import { checkStack, FUNCTIONS, StackSettings } from './stack/check-stack.ts';
+import { bundleOf, checkStack, functionsOf, StackSettings } from './stack/check-stack.ts';
 import { lintTemplate, unexplained } from './stack/lint-template.ts';
 import { TABLE_ACTIONS } from './stack/roles.ts';
 import { isSame, readTemplate, resourcesOf } from './stack/template.ts';
@@ -14,6 +14,7 @@ import { isSame, readTemplate, resourcesOf } from './stack/template.ts';
 // What `osls package` has made, and what it makes of other settings, before anybody deploys it.
 const FOLDER = '.serverless';
 const OTHER_FOLDER = join('dist/other-settings', FOLDER);
+const READY_FOLDER = join('dist/ready-instances', FOLDER);
 const ROTATED_FOLDER = join('dist/other-secrets', FOLDER);
 const STATE = 'serverless-state.json';
 const TEMPLATE = 'cloudformation-template-update-stack.json';
@@ -30,6 +31,8 @@ const OTHER = {
   brokerReserved: '50',
   brokerProvisioned: '2',
 };
+/** Of what the HTTP API calls. */
+const READY = { brokerProvisioned: '2', readBufferedProvisioned: '3', readBufferedReserved: '9' };
 const ROTATED = { ...OTHER, secretsRevision: '2' };
 
 const Values = z.record(z.string(), z.unknown());
@@ -41,22 +44,22 @@ const State = z.object({
 });
 
 packageWith(OTHER, OTHER_FOLDER);
+packageWith(READY, READY_FOLDER);
 packageWith(ROTATED, ROTATED_FOLDER);
-const files = FUNCTIONS.flatMap(filesOf);
+const names = functionsOf(settingsOf(FOLDER, {}));
+const files = names.flatMap(filesOf);
 const checks: Readonly<Record<string, boolean>> = {
   ...checksOf(FOLDER, {}),
   ...checksOf(OTHER_FOLDER, OTHER),
+  ...checksOf(READY_FOLDER, READY),
   ...checksOf(ROTATED_FOLDER, ROTATED),
   'with other secrets there is another version': !isSame(versionsOf(OTHER_FOLDER), versionsOf(ROTATED_FOLDER)),
-  'each function is packaged with its own bundle, and nothing else': isSame(
-    files,
-    FUNCTIONS.map((name) => `dist/functions/${name}.mjs`),
-  ),
+  'each function is packaged with its own bundle, and nothing else': isSame(files, names.map(bundleOf)),
 };
 const failed = Object.entries(checks)
   .filter(([, holds]) => !holds)
   .map(([name]) => name);
-const found = await lint([FOLDER, OTHER_FOLDER]);
+const found = await lint([FOLDER, OTHER_FOLDER, READY_FOLDER]);
 for (const name of failed) console.error(`not so: ${name}`);
 for (const line of found) console.error(line);
 console.log(`${Object.keys(checks).length - failed.length} of ${Object.keys(checks).length} hold; packaged: ${files.join(' ')}`);
@@ -78,7 +81,8 @@ function checksOf(folder: string, given: Readonly<Record<string, string>>): Reco
   const template = readTemplate(join(folder, TEMPLATE));
   const settings = settingsOf(folder, given);
   const managed = settings.network === 'vpc' ? [ENI] : [];
-  const all = { ...checkStack(template, settings), ...checkRoles(template, { tableActions: TABLE_ACTIONS, managed }) };
+  const tableActions = Object.fromEntries(functionsOf(settings).map((name) => [name, TABLE_ACTIONS[name] ?? []]));
+  const all = { ...checkStack(template, settings), ...checkRoles(template, { tableActions, managed }) };
   return Object.fromEntries(Object.entries(all).map(([name, holds]) => [`${name} (${folder})`, holds]));
 }
 

@@ -1,3 +1,5 @@
+const { functionsOf } = require('./functions.cjs');
+
 // What somebody should look at, made for each function by its name and time-out. Without the setting `alarmTopic`, alarms are
 // only seen in the console.
 const MINUTE_S = 60;
@@ -23,9 +25,10 @@ const LONG = 'read';
 
 /** @typedef {Record<string, object>} Alarms The properties of each, by its name. */
 
-/** @param {{ resolveVariable(name: string): Promise<unknown> }} deps */
-module.exports = async ({ resolveVariable }) => {
-  const functions = /** @type {Record<string, { timeout: number }>} */ (await resolveVariable('self:functions'));
+/** @param {import('./functions.cjs').Deps} deps */
+module.exports = async (deps) => {
+  const { resolveVariable } = deps;
+  const functions = await functionsOf(deps);
   const entry = /** @type {string} */ (await resolveVariable('param:entry'));
   const topic = await resolveVariable('param:alarmTopic, null');
   const told = topic === null ? {} : { AlarmActions: [topic], OKActions: [topic] };

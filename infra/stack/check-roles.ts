@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { arnOf, isSame, resourcesOf, type Template } from './template.ts';
+import { arnOf, haveSame, isSame, resourcesOf, type Template } from './template.ts';
 
 export type RoleExpectations = {
   /** Of each function, what it may do with the table. */
@@ -20,7 +20,7 @@ export function checkRoles(template: Template, { tableActions, managed }: RoleEx
   const statements = roles.flatMap(({ Policies }) => Policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement));
   const functions = Object.entries(resourcesOf(template, 'AWS::Lambda::Function'));
   return {
-    'each function has a role of its own, and there is no other': isSame(
+    'each function has a role of its own, and there is no other': haveSame(
       functions.map(([name, { Role: role }]) => [name.replace(/LambdaFunction$/, 'Role'), role]),
       roles.map(({ name }) => [name, arnOf(name)]),
     ),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { arnOf, isSame, type Properties, referenceTo, resourcesOf, type Template } from './template.ts';
+import { checkHandlers } from './check-handlers.ts';
+import { arnOf, haveSame, isSame, type Properties, referenceTo, resourcesOf, type Template } from './template.ts';
 
 const Instances = z.coerce.number().optional();
 /** Those of serverless.yml, by their names there. */
@@ -11,17 +12,36 @@ export const StackSettings = z.object({
   secretsRevision: z.coerce.string(),
   brokerReserved: Instances,
   readReserved: Instances,
+  readBufferedReserved: Instances,
   leaderReserved: Instances,
   rebalanceReserved: Instances,
   sweepReserved: Instances,
   brokerProvisioned: Instances,
   readProvisioned: Instances,
+  readBufferedProvisioned: Instances,
   leaderProvisioned: Instances,
 });
 export type StackSettings = Readonly<z.infer<typeof StackSettings>>;
 
-const SERVED = ['broker', 'read', 'leader'] as const;
-export const FUNCTIONS = [...SERVED, 'rebalance', 'sweep'] as const;
+const SERVED = ['broker', 'read', 'readBuffered', 'leader'] as const;
+const FUNCTIONS = [...SERVED, 'rebalance', 'sweep'] as const;
+type Name = (typeof FUNCTIONS)[number];
+
+/** An answer of a handler that streams is none for API Gateway, which has a function of its own for reading. */
+export const functionsOf = ({ entry }: StackSettings): readonly Name[] =>
+  FUNCTIONS.filter((name) => name !== 'readBuffered' || entry === 'http-api');
+const servedBy = (settings: StackSettings) => SERVED.filter((name) => functionsOf(settings).includes(name));
+
+/** By the file that it is packaged with, and the name there. */
+const HANDLERS: Readonly<Record<Name, readonly [bundle: string, handler: string]>> = {
+  broker: ['broker', 'handler'],
+  read: ['read', 'handler'],
+  readBuffered: ['read', 'buffered'],
+  leader: ['leader', 'handler'],
+  rebalance: ['rebalance', 'handler'],
+  sweep: ['sweep', 'handler'],
+};
+export const bundleOf = (name: Name): string => `dist/functions/${HANDLERS[name][0]}.mjs`;
 
 const STORE = ['KELP_S3_ENDPOINT', 'KELP_S3_BUCKET', 'KELP_S3_REGION', 'KELP_S3_ACCESS_KEY', 'KELP_S3_SECRET_KEY'];
 const READING = ['KELP_TABLE', ...STORE, 'KELP_ROOT_TOKEN', 'KELP_SECRET'];
@@ -30,6 +50,7 @@ const LEADING = [...READING, 'KELP_PUBLIC_URL', 'KELP_INTERNAL_SECRET'];
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   broker: LEADING,
   read: READING,
+  readBuffered: READING,
   leader: LEADING,
   rebalance: ['KELP_TABLE', 'KELP_INTERNAL_SECRET'],
   sweep: ['KELP_TABLE', ...STORE],
@@ -51,14 +72,16 @@ type Function = z.infer<typeof Function> & { readonly name: string };
 
 /** What must hold of the stack, and whether it does. */
 export function checkStack(template: Template, settings: StackSettings): Readonly<Record<string, boolean>> {
-  const functions = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).map((properties) => {
-    const parsed = Function.parse(properties);
-    return { ...parsed, name: parsed.Handler.replace(/^dist\/functions\/(.*)\.handler$/, '$1') };
+  const functions = Object.entries(resourcesOf(template, 'AWS::Lambda::Function')).map(([resource, properties]) => {
+    return { ...Function.parse(properties), name: nameOf(resource) };
   });
   const named = (name: string): Function | undefined => functions.find((candidate) => candidate.name === name);
   return {
     ...checkTable(template),
-    'the functions are those that are checked': isSame(functions.map(({ name }) => name).toSorted(), FUNCTIONS.toSorted()),
+    'the functions are those that are checked, each by its handler': haveSame(
+      functions.map(({ name, Handler }) => [name, Handler]),
+      functionsOf(settings).map((name) => [name, `dist/functions/${HANDLERS[name].join('.')}`]),
+    ),
     'the functions run on Node 24': functions.every(({ Runtime }) => Runtime === 'nodejs24.x'),
     'each function has the variables that it reads, and no more': functions.every(({ name, Environment }) =>
       isSame(Object.keys(Environment.Variables).toSorted(), VARIABLES[name]?.toSorted()),
@@ -72,16 +95,17 @@ export function checkStack(template: Template, settings: StackSettings): Readonl
       ({ RetentionInDays }) => typeof RetentionInDays === 'number',
     ),
     'all are in one network': functions.every(({ VpcConfig }) => (VpcConfig !== undefined) === (settings.network === 'vpc')),
-    'requests are answered before API Gateway gives up': SERVED.every((name) => named(name)?.Timeout === 29),
+    'requests are answered before API Gateway gives up': servedBy(settings).every((name) => named(name)?.Timeout === 29),
     'a function says which revision of the secrets it has': functions.every(({ Description }) =>
       Description.endsWith(` (secrets ${settings.secretsRevision})`),
     ),
-    'at once there are as many instances of each as the settings say': FUNCTIONS.every(
+    'at once there are as many instances of each as the settings say': functionsOf(settings).every(
       (name) => named(name)?.ReservedConcurrentExecutions === settings[`${name}Reserved`],
     ),
     ...checkReady(template, settings),
     ...checkSchedules(template, named),
     ...checkEntry(template, functions, settings),
+    ...checkHandlers(template),
     ...checkAlarms(template, settings),
   };
 }
@@ -100,17 +124,22 @@ function checkTable(template: Template): Readonly<Record<string, boolean>> {
 function checkReady(template: Template, settings: StackSettings): Readonly<Record<string, boolean>> {
   const aliases = resourcesOf(template, 'AWS::Lambda::Alias');
   const urls = resourcesOf(template, 'AWS::Lambda::Url');
-  const ready = SERVED.map((name) => ({ name: titled(name), instances: settings[`${name}Provisioned`] }));
+  const integrations = resourcesOf(template, 'AWS::ApiGatewayV2::Integration');
+  const ready = servedBy(settings).map((name) => ({ name: titled(name), instances: settings[`${name}Provisioned`] }));
   return {
-    'as many instances are kept ready as the settings say': isSame(
+    'as many instances are kept ready as the settings say': haveSame(
       Object.entries(aliases).map(([name, { ProvisionedConcurrencyConfig }]) => [name, ProvisionedConcurrencyConfig]),
       ready.flatMap(({ name, instances }) =>
         instances === undefined ? [] : [[`${name}ProvConcLambdaAlias`, { ProvisionedConcurrentExecutions: instances }]],
       ),
     ),
-    'a function URL leads to the instances that are kept ready': ready.every(({ name, instances }) => {
-      const url = urls[`${name}LambdaFunctionUrl`];
-      return url === undefined || isSame(url['TargetFunctionArn'], targetOf(`${name}LambdaFunction`, instances !== undefined));
+    'a function URL, and the HTTP API, lead to the instances that are kept ready': ready.every(({ name, instances }) => {
+      const called = [
+        urls[`${name}LambdaFunctionUrl`]?.['TargetFunctionArn'],
+        integrations[`HttpApiIntegration${name}`]?.['IntegrationUri'],
+      ].filter((arn) => arn !== undefined);
+      const target = targetOf(`${name}LambdaFunction`, instances !== undefined);
+      return called.length > 0 && called.every((arn) => isSame(arn, target));
     }),
   };
 }
@@ -138,12 +167,9 @@ function checkEntry(template: Template, functions: readonly Function[], settings
   const urls = Object.entries(resourcesOf(template, 'AWS::Lambda::Url'));
   return {
     'there is one HTTP API, if any': Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api')).length === (isApi ? 1 : 0),
-    'each function URL is of a function that has one': isSame(
-      urls.map(([name]) => name).toSorted(),
-      (isApi ? ['ReadLambdaFunctionUrl'] : SERVED.map((name) => `${titled(name)}LambdaFunctionUrl`)).toSorted(),
-    ),
-    'answers of reads stream': urls.every(
-      ([name, { InvokeMode = 'BUFFERED' }]) => (InvokeMode === 'RESPONSE_STREAM') === name.startsWith('Read'),
+    'each function URL is of a function that has one': haveSame(
+      urls.map(([name]) => name),
+      isApi ? ['ReadLambdaFunctionUrl'] : servedBy(settings).map((name) => `${titled(name)}LambdaFunctionUrl`),
     ),
     'brokers know where they are reached': functions
       .filter(({ name }) => VARIABLES[name]?.includes('KELP_PUBLIC_URL'))
@@ -151,12 +177,13 @@ function checkEntry(template: Template, functions: readonly Function[], settings
   };
 }
 
-function checkAlarms(template: Template, { alarmTopic }: StackSettings): Readonly<Record<string, boolean>> {
+function checkAlarms(template: Template, settings: StackSettings): Readonly<Record<string, boolean>> {
+  const { alarmTopic } = settings;
   const alarms = Object.values(resourcesOf(template, 'AWS::CloudWatch::Alarm'));
   const on = (metric: string, dimension: Properties) =>
     alarms.some(({ MetricName, Dimensions }) => MetricName === metric && isSame(Dimensions, [dimension]));
   return {
-    'somebody hears of each function that fails, is refused or is slow': FUNCTIONS.every((name) =>
+    'somebody hears of each function that fails, is refused or is slow': functionsOf(settings).every((name) =>
       metricsOf(name).every((metric) => on(metric, { Name: 'FunctionName', Value: referenceTo(`${titled(name)}LambdaFunction`) })),
     ),
     'somebody hears of answers 5xx wherever answers leave':
@@ -180,4 +207,6 @@ function checkAlarms(template: Template, { alarmTopic }: StackSettings): Readonl
 /** A read may stream until its time is over. */
 const metricsOf = (name: string): string[] => ['Errors', 'Throttles', ...(name === 'read' ? [] : ['Duration'])];
 
+/** Of a resource's name in the template. */
+const nameOf = (resource: string): string => `${resource.charAt(0).toLowerCase()}${resource.slice(1)}`.replace(/LambdaFunction$/, '');
 const titled = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

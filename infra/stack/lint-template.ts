@@ -9,10 +9,15 @@ const Finding = z.object({
 });
 export type Finding = z.infer<typeof Finding>;
 
-/** What may be found, and why it stays. */
-const EXPLAINED: Readonly<Record<string, string>> = {
-  W3005: 'the packaging tool writes dependencies down that a reference has already',
-};
+type Explained = { readonly rule: string; readonly at: RegExp; readonly why: string };
+
+const TWICE = 'W3005';
+/** What may be found, where, and why it stays there: all of them are what the packaging tool writes, and none can be set. */
+const EXPLAINED: readonly Explained[] = [
+  { rule: TWICE, at: /^\w+LambdaFunction\/DependsOn\/1$/, why: 'a function depends on its role, which it names' },
+  { rule: TWICE, at: /^\w+ProvConcLambdaAlias\/DependsOn$/, why: 'instances that are kept ready depend on their function' },
+  { rule: TWICE, at: /^HttpApiRoute\w+\/DependsOn$/, why: 'a route depends on the integration that it leads to' },
+];
 const START = 'import sys; from cfnlint.runner import main; sys.exit(main())';
 const OUTPUT_BYTES_MAX = 16_777_216;
 
@@ -33,6 +38,9 @@ export async function lintTemplate(file: string, modules: string): Promise<reado
 /** One line each. */
 export function unexplained(findings: readonly Finding[]): readonly string[] {
   return findings
-    .filter(({ Rule }) => EXPLAINED[Rule.Id] === undefined)
-    .map(({ Level, Rule, Message, Location }) => `${Level} ${Rule.Id}: ${Message} (${Location.Path?.join('/') ?? ''})`);
+    .filter((finding) => !EXPLAINED.some(({ rule, at }) => rule === finding.Rule.Id && at.test(placeOf(finding))))
+    .map((finding) => `${finding.Level} ${finding.Rule.Id}: ${finding.Message} (${placeOf(finding)})`);
 }
+
+/** From the resource's name on. */
+const placeOf = ({ Location }: Finding): string => (Location.Path ?? []).join('/').replace(/^Resources\//, '');

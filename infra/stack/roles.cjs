@@ -1,13 +1,17 @@
+const { functionsOf } = require('./functions.cjs');
+
 // A role for each function: what it does with the table, and its own log. Messages are elsewhere, by keys that come with its
 // environment. test/integration/function-roles.test.ts holds the table below against what the functions do.
-const TABLE_ACTIONS = {
+// Whoever meets a change of segments that somebody was stopped in carries it on.
+const READING = ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'];
+const TABLE_ACTIONS = /** @type {Record<string, string[]>} */ ({
   broker: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-  // Whoever meets a change of segments that somebody was stopped in carries it on.
-  read: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  read: READING,
+  readBuffered: READING,
   leader: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   rebalance: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   sweep: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-};
+});
 // In a network of one's own, the platform's policy for network interfaces comes with it: its statement is on all resources (`*`), which
 // interfaces that nobody has made yet have to be. Nothing else here is (check-roles.ts).
 // The log's group is the stack's own: nobody has to make it.
@@ -17,12 +21,21 @@ const LAMBDA = {
   Statement: [{ Effect: 'Allow', Action: ['sts:AssumeRole'], Principal: { Service: ['lambda.amazonaws.com'] } }],
 };
 
-/** @param {{ resolveVariable(name: string): Promise<unknown> }} deps */
-async function roles({ resolveVariable }) {
+/** @param {import('./functions.cjs').Deps} deps */
+async function roles(deps) {
+  const { resolveVariable } = deps;
   const network = /** @type {string} */ (await resolveVariable('param:network'));
   const policies = await resolveVariable(`file(infra/stack/network.yml):${network}.policies, null`);
   if (policies === null) throw new Error(`the setting "network" is "public" or "vpc", but not "${network}"`);
-  return Object.fromEntries(Object.entries(TABLE_ACTIONS).map(([name, actions]) => roleOf(titled(name), actions, policies)));
+  const names = Object.keys(await functionsOf(deps));
+  return Object.fromEntries(names.map((name) => roleOf(titled(name), actionsOf(name), policies)));
+}
+
+/** @param {string} name */
+function actionsOf(name) {
+  const actions = TABLE_ACTIONS[name];
+  if (actions === undefined) throw new Error(`nothing says what the function "${name}" may do with the table`);
+  return actions;
 }
 
 /** @type {(name: string, actions: string[], policies: unknown) => [string, object]} */

@@ -26,6 +26,13 @@ export function isSame(value: unknown, expected: unknown): boolean {
   return JSON.stringify(value) === JSON.stringify(expected);
 }
 
+/** Whether both have the same, in any order. */
+export function haveSame(values: readonly unknown[], expected: readonly unknown[]): boolean {
+  return isSame(sortedTexts(values), sortedTexts(expected));
+}
+
+const sortedTexts = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value)).toSorted();
+
 /** What CloudFormation makes of these. */
 export const arnOf = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 export const referenceTo = (name: string) => ({ Ref: name });

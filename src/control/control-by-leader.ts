@@ -42,8 +42,7 @@ export function controlByLeader(deps: TopologyDeps & LeaderKnown): Control {
         return await within(deps.clock, bound, (ends) => leader.loads(id, ends), signal);
       } catch (error) {
         signal.throwIfAborted();
-        // For people: what was asked for is whole without it, whatever keeps the leader from an answer. What it isn't to say is
-        // that something is broken.
+        // For people: what was asked for is whole without it, whatever keeps the leader from an answer. What is broken is to be seen.
         if (!(error instanceof KelpError) || error.kind === 'corrupt') throw error;
         return undefined;
       }

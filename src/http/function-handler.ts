@@ -78,11 +78,14 @@ async function settle({ clock, settled }: InvocationsDeps, context: LambdaContex
   }
 }
 
+const TOO_LARGE =
+  'the answer is larger than a function gives as a whole: ask for fewer messages, in another form, or at a URL that streams';
+
 /** An answer that the platform would refuse would be its own 5xx, which says nothing. */
 function fitting(result: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
   const { body = '' } = result;
   // At most two characters of the platform's JSON, or three bytes, stand for one of ours.
   if (body.length * 3 <= FUNCTION_ANSWER_BYTES_MAX || Buffer.byteLength(JSON.stringify(result)) <= FUNCTION_ANSWER_BYTES_MAX) return result;
-  const problem = problemOf(invalid('too-large', 'maxBytes', 'the answer is larger than a function may give: ask for less'));
+  const problem = problemOf(invalid('too-large', 'maxBytes', TOO_LARGE));
   return { statusCode: problem.status, headers: { ...PROBLEM_HEADERS }, body: problemText(problem), isBase64Encoded: false };
 }

@@ -3,38 +3,37 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeEach, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createApp } from '../../src/http/app.ts';
-import { createInvocations, functionRuntime } from '../../src/http/function-handler.ts';
+import { createFunctionHandler, createInvocations, type FunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
 import { readingHandlers } from '../../src/http/reading-handlers.ts';
 import { createStreamingHandler, type StreamingHandler } from '../../src/http/streaming-handler.ts';
 import { FUNCTION_ANSWER_BYTES_MAX, FUNCTION_READ_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/function-limits.ts';
 import { READ_BYTES_MAX } from '../../src/model/limits.ts';
 import { contextOf, eventOf, urlEventOf } from './function-events.ts';
 import { type Log, openLog } from './log.ts';
-import { ResponseStream, streamingPlatform } from './streaming-platform.ts';
+import { ResponseStream, streamingPlatform, takesStream } from './streaming-platform.ts';
 import { createTestApp, type TestApp, TOKEN } from './test-app.ts';
 
-// The function that reads: pieces by its own URL, an answer as a whole by API Gateway.
+// The function that reads: pieces by its own URL, an answer as a whole by API Gateway, each by a handler of its kind.
 
 const auth = { authorization: `Bearer ${TOKEN}` };
 let t: TestApp;
 let log: Log;
 let handler: StreamingHandler;
+let buffered: FunctionHandler;
 beforeEach(async () => {
   t = createTestApp();
   const limits = { ...t.deps.limits, readBytesMax: FUNCTION_READ_BYTES_MAX, waitMsMax: FUNCTION_WAIT_MS_MAX };
   const whole = { ...t.deps, runtime: functionRuntime, limits };
   const streamed = { ...whole, runtime: { ...functionRuntime, streams: true }, limits: { ...limits, readBytesMax: READ_BYTES_MAX } };
-  handler = createStreamingHandler(
-    { whole: createApp(whole, readingHandlers(whole)), streamed: createApp(streamed, readingHandlers(streamed)) },
-    streamingPlatform,
-    createInvocations({ clock: createSystemClock(), settled: t.background.settled }),
-  );
+  const invocations = createInvocations({ clock: createSystemClock(), settled: t.background.settled });
+  handler = createStreamingHandler(createApp(streamed, readingHandlers(streamed)), streamingPlatform, invocations);
+  buffered = createFunctionHandler(createApp(whole, readingHandlers(whole)), invocations);
   log = await openLog(t);
 });
 
 async function answered(event: APIGatewayProxyEventV2, leftMs?: number): Promise<ResponseStream> {
   const stream = new ResponseStream();
-  await handler(event, stream as never, contextOf(leftMs));
+  await handler(event, stream, contextOf(leftMs));
   expect(stream.writableFinished).toBe(true);
   return stream;
 }
@@ -57,8 +56,8 @@ test('more than the platform takes as a whole is streamed by the function’s UR
   const all = JSON.parse(body.toString());
   expect([all.messages.length, all.nextOffset]).toEqual([7, 7]);
 
-  const whole = JSON.parse((await answered(eventOf('GET', target, { headers: auth }))).text());
-  const page = JSON.parse(whole.body);
+  const whole = await buffered(eventOf('GET', target, { headers: auth }), contextOf());
+  const page = JSON.parse(whole.body ?? '');
   expect([whole.statusCode, page.messages, page.nextOffset]).toEqual([200, all.messages.slice(0, page.nextOffset), expect.any(Number)]);
   expect(page.nextOffset).toBeLessThan(7);
 });
@@ -76,7 +75,7 @@ test('events come as they are published, and end with the function’s time', as
   const stream = new ResponseStream();
   const headers = { ...auth, accept: 'text/event-stream' };
   const beganMs = performance.now();
-  const answering = handler(urlEventOf('GET', messagesPath(), { headers }), stream as never, contextOf(3_000));
+  const answering = handler(urlEventOf('GET', messagesPath(), { headers }), stream, contextOf(3_000));
   for (const text of ['first', 'second']) {
     await log.publish({ messages: [{ key: 'a', text }] });
     await stream.until(`"text":"${text}"`);
@@ -93,7 +92,7 @@ test('events come as they are published, and end with the function’s time', as
 test('a reader that leaves frees its place, and is nobody’s failure', async () => {
   const stream = new ResponseStream();
   const headers = { ...auth, accept: 'text/event-stream' };
-  const answering = handler(urlEventOf('GET', messagesPath(), { headers }), stream as never, contextOf());
+  const answering = handler(urlEventOf('GET', messagesPath(), { headers }), stream, contextOf());
   await log.publish({ messages: [{ key: 'a', text: 'first' }] });
   await stream.until('"text":"first"');
   stream.destroy();
@@ -104,8 +103,8 @@ test('a reader that leaves frees its place, and is nobody’s failure', async ()
 test('GET /v1 says of each address what it allows: larger pages by the URL, and no longer waits', async () => {
   const byUrl = (await answered(urlEventOf('GET', '/v1', { headers: auth }))).response().body.toString();
   expect(JSON.parse(byUrl).limits).toMatchObject({ readBytes: READ_BYTES_MAX, waitMs: FUNCTION_WAIT_MS_MAX });
-  const byGateway = (await answered(eventOf('GET', '/v1', { headers: auth }))).text();
-  expect(JSON.parse(JSON.parse(byGateway).body).limits).toMatchObject({ readBytes: FUNCTION_READ_BYTES_MAX, waitMs: FUNCTION_WAIT_MS_MAX });
+  const byGateway = await buffered(eventOf('GET', '/v1', { headers: auth }), contextOf());
+  expect(JSON.parse(byGateway.body ?? '').limits).toMatchObject({ readBytes: FUNCTION_READ_BYTES_MAX, waitMs: FUNCTION_WAIT_MS_MAX });
 });
 
 test('answers without a body, refusals, and what another function answers', async () => {
@@ -123,12 +122,17 @@ test('answers without a body, refusals, and what another function answers', asyn
 });
 
 test.each([{}, { requestContext: {} }])('an event that is no request is refused as by any other function: %j', async (event) => {
-  expect(JSON.parse((await answered(event as never)).text()).statusCode).toBe(401);
+  expect((await buffered(event as never, contextOf())).statusCode).toBe(401);
+  expect((await answered(event as never)).response().status).toBe(401);
 });
 
-test('a platform without streams gets its answers as results', async () => {
-  const result = (await handler(urlEventOf('GET', messagesPath(), { headers: auth }), contextOf() as never, undefined as never)) as {
-    statusCode: number;
-  };
-  expect(result.statusCode).toBe(200);
+test('what stands in front of the URL, by a name of its own, gets pieces as well', async () => {
+  await publishMegabytes(7);
+  const event = urlEventOf('GET', messagesPath(`?maxBytes=${READ_BYTES_MAX}`), { headers: { ...auth, host: 'read.example.com' } });
+  const renamed = { ...event, requestContext: { ...event.requestContext, domainName: 'read.example.com' } };
+  expect(JSON.parse((await answered(renamed)).response().body.toString()).messages).toHaveLength(7);
+});
+
+test('the platform gives a stream to the one that streams, and none to the other one', () => {
+  expect([takesStream(handler), takesStream(buffered)]).toEqual([true, false]);
 });

@@ -42,9 +42,14 @@ export class ResponseStream extends Writable {
   }
 }
 
+/** By which the platform's Node knows a handler that takes a stream: all others it calls without one. */
+const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming');
+
+export const takesStream = (handler: object): boolean => (handler as Record<symbol, unknown>)[STREAMING] === 'response';
+
 /** The names that the platform's Node has; a handler stays what it is, and is known as one that takes a stream. */
 export const streamingPlatform = {
-  streamifyResponse: (handler: unknown) => handler,
+  streamifyResponse: (handler: object) => Object.assign(handler, { [STREAMING]: 'response' }),
   HttpResponseStream: {
     from(stream: ResponseStream, prelude: unknown) {
       stream.setContentType('application/vnd.awslambda.http-integration-response');

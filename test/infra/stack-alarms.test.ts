@@ -11,7 +11,8 @@ const PLANNER = join(import.meta.dirname, '..', '..', 'src', 'control', 'scaling
 /** By function, as serverless.yml has them; the settings as they are given. */
 async function alarmsOf(settings: Readonly<Record<string, string>>): Promise<Template> {
   const resolveVariable = (name: string): Promise<unknown> => {
-    if (name === 'self:functions') return Promise.resolve({ broker: { timeout: 29 }, sweep: { timeout: 300 } });
+    if (name === 'self:functions')
+      return Promise.resolve([{ broker: { timeout: 29 }, sweep: { timeout: 300 } }, { readBuffered: { timeout: 29 } }]);
     return Promise.resolve(settings[name.replace(/^param:(\w+).*$/, '$1')] ?? null);
   };
   return { Resources: await alarms({ resolveVariable }) };
@@ -27,6 +28,7 @@ test('the words that an alarm looks for in the log are those that the planner wr
 test('each function is slow at a share of its own time, and what fails once an hour is told', async () => {
   const all = resourcesOf(await alarmsOf({ entry: 'http-api' }), 'AWS::CloudWatch::Alarm');
   expect(all['BrokerDurationAlarm']).toMatchObject({ Threshold: 23_200, Period: 60 });
+  expect(all['ReadBufferedDurationAlarm']).toMatchObject({ Threshold: 23_200, Period: 60 });
   expect(all['SweepDurationAlarm']).toMatchObject({ Threshold: 240_000, Period: 3_600 });
   expect(all['SweepErrorsAlarm']).toMatchObject({ Threshold: 1, Period: 3_600, DatapointsToAlarm: 1 });
 });

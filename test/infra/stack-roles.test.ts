@@ -7,11 +7,18 @@ import { arnOf, type Template } from '../../infra/stack/template.ts';
 type Roles = { roles(deps: { resolveVariable(name: string): Promise<unknown> }): Promise<Template['Resources']> };
 const { roles } = createRequire(import.meta.url)('../../infra/stack/roles.cjs') as Roles;
 
-const NAMES = ['Broker', 'Read', 'Leader', 'Rebalance', 'Sweep'];
+const FUNCTIONS = ['broker', 'read', 'readBuffered', 'leader', 'rebalance', 'sweep'];
+const NAMES = FUNCTIONS.map((name) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+
+/** As serverless.yml has them. `rest`: of any other variable. */
+function resolving(known: Readonly<Record<string, unknown>>, rest: unknown) {
+  const all = { 'self:functions': [Object.fromEntries(FUNCTIONS.slice(1).map((name) => [name, {}])), { broker: {} }], ...known };
+  return (name: string): Promise<unknown> => Promise.resolve(name in all ? all[name as keyof typeof all] : rest);
+}
 
 /** The roles of serverless.yml, each with the function that takes it. */
 async function stackOf(policies: readonly object[] = []): Promise<Template> {
-  const resolveVariable = (name: string) => Promise.resolve(name === 'param:network' ? 'public' : policies);
+  const resolveVariable = resolving({ 'param:network': 'public' }, policies);
   const functions = NAMES.map((name) => [
     `${name}LambdaFunction`,
     { Type: 'AWS::Lambda::Function', Properties: { Role: arnOf(`${name}Role`) } },
@@ -31,7 +38,7 @@ const MANAGED = 'no policy of the platform but the network’s';
 
 test('the roles of the stack are as they must be', async () => {
   expect(broken(await stackOf())).toEqual([]);
-  expect(Object.keys(TABLE_ACTIONS).map((name) => name.toUpperCase())).toEqual(NAMES.map((name) => name.toUpperCase()));
+  expect(Object.keys(TABLE_ACTIONS)).toEqual(FUNCTIONS);
 });
 
 test.each([
@@ -54,4 +61,9 @@ test('a policy of the platform that nothing asks for is found', async () => {
 
 test('without a known network there are no roles', async () => {
   await expect(roles({ resolveVariable: () => Promise.resolve(null) })).rejects.toThrow('"public" or "vpc"');
+});
+
+test('a function of which nothing says what it may do has no role', async () => {
+  const resolveVariable = resolving({ 'self:functions': [{ other: {} }] }, []);
+  await expect(roles({ resolveVariable })).rejects.toThrow('the function "other"');
 });

@@ -11,7 +11,10 @@ import { ROOT_TOKEN } from './run-serve.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-export type HttpFunction = 'broker' | 'read' | 'leader';
+export type HttpFunction = 'broker' | 'read' | 'readBuffered' | 'leader';
+
+/** The one behind API Gateway is another handler of a bundle that has one of its own. */
+const BUFFERED = { bundle: 'read', handler: 'buffered' } as const;
 
 /** The bundles that are deployed. */
 export type BuiltFunctions = {
@@ -44,10 +47,11 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
     Object.assign(process.env, environment);
     instances += 1;
     const before = process.listeners('SIGTERM');
-    const bundle = (await import(`${pathToFileURL(join(dir, `${name}.mjs`)).href}?${instances}`)) as { handler: H };
+    const { bundle, handler } = name === 'readBuffered' ? BUFFERED : { bundle: name, handler: 'handler' };
+    const loaded = (await import(`${pathToFileURL(join(dir, `${bundle}.mjs`)).href}?${instances}`)) as Readonly<Record<string, H>>;
     // An instance has a process of its own to end; this one is the test's.
     for (const added of process.listeners('SIGTERM')) if (!before.includes(added)) process.off('SIGTERM', added);
-    return bundle.handler;
+    return loaded[handler] as H;
   }
 
   const one: BuiltFunctions['one'] = (name, store, table, environment = {}) =>
@@ -58,7 +62,7 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
     async api(store, table) {
       const handlers = {
         broker: await one('broker', store, table),
-        read: await one('read', store, table),
+        readBuffered: await one('readBuffered', store, table),
         leader: await one('leader', store, table),
       };
       return (event, context) => handlers[functionOf(event)](event, context);
@@ -74,9 +78,9 @@ const READ = /^\/v1\/topics\/[^/]+\/(?:segments\/[^/]+\/)?messages$/;
 const LEAD = /^\/v1\/(?:topics\/[^/]+(?:\/segments\/(?:merge|[^/]+\/(?:brokers|split)))?|rebalance|brokers\/[^/]+\/drain)$/;
 
 /** Where the gateway of the stack sends an event. */
-export function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): HttpFunction {
+export function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): Exclude<HttpFunction, 'read'> {
   const isGet = ['GET', 'HEAD'].includes(requestContext.http.method);
-  if (isGet) return READ.test(rawPath) ? 'read' : 'broker';
+  if (isGet) return READ.test(rawPath) ? 'readBuffered' : 'broker';
   return LEAD.test(rawPath) ? 'leader' : 'broker';
 }
 

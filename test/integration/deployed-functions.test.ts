@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FUNCTION_ANSWER_BYTES_MAX } from '../../src/model/function-limits.ts';
+import { READ_BYTES_MAX } from '../../src/model/limits.ts';
 import { send as sendBy } from '../http/test-app.ts';
 import { sharedStack } from '../stack.ts';
 import { type DeployedStack, deployStack } from './deployed-stack.ts';
@@ -14,6 +17,8 @@ const DEPLOY_MS = 240_000;
 const TEST_MS = 60_000;
 const AT_ONCE = 12;
 const STARTS_AT_ONCE = 4;
+const LARGE = 7;
+const LARGE_BYTES = 1_000_000;
 const BYTES = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
 
 let stack: DeployedStack;
@@ -48,6 +53,29 @@ test('J-46 bytes are stored as they were sent, and read as they are stored', asy
   expect(Buffer.from(batch.bytes).includes(Buffer.from(BYTES))).toBe(true);
   expect((await send('POST', `${path}/messages`, { headers: { 'content-type': 'application/json' } })).status).toBe(400);
 });
+
+test(
+  'what is more than an answer may have comes in pages, by the function that answers whole',
+  async () => {
+    const path = '/v1/topics/large';
+    await send('PUT', path, { body: { partitionKey: 'key' } });
+    const headers = { 'content-type': 'application/octet-stream' };
+    for (let n = 0; n < LARGE; n += 1)
+      expect((await send('POST', `${path}/message?key=a`, { body: randomBytes(LARGE_BYTES), headers })).json.offset).toBe(n);
+    const sizes: number[] = [];
+    for (let offset = 0; offset < LARGE;) {
+      const page = await send('GET', `${path}/segments/s0000000/messages?offset=${offset}&maxBytes=${READ_BYTES_MAX}`);
+      expect([page.status, page.json.messages.length > 0]).toEqual([200, true]);
+      sizes.push(page.bytes.length);
+      offset = page.json.nextOffset;
+    }
+    expect(Math.max(...sizes)).toBeLessThan(FUNCTION_ANSWER_BYTES_MAX);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(FUNCTION_ANSWER_BYTES_MAX);
+    const spawned = new Set(readFileSync(stack.logFile, 'utf8').match(/(?<=worker spawned for kelp-dev-)read\w*/g));
+    expect([...spawned]).toEqual(['readBuffered']);
+  },
+  TEST_MS,
+);
 
 test(
   'the schedule splits a segment that carries too much, and all is read across the split',

@@ -7,7 +7,7 @@ import { FUNCTION_ANSWER_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX } from '../../src
 import { READ_BYTES_MAX } from '../../src/model/limits.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { bytesOf, contextOf, eventOf, urlEventOf } from '../http/function-events.ts';
-import { ResponseStream, streamingPlatform } from '../http/streaming-platform.ts';
+import { ResponseStream, streamingPlatform, takesStream } from '../http/streaming-platform.ts';
 import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
 import { ROOT_TOKEN } from './run-serve.ts';
@@ -88,7 +88,7 @@ describe.each(Object.entries(FRONTS))('J-46 base64-event-bodies, by %s', (front,
 });
 
 test(
-  'the read function streams at its URL what it gives in pages by API Gateway',
+  'reading streams at its URL what it gives in pages by API Gateway, and the platform gives a stream to the handler that takes one',
   async () => {
     const path = '/v1/topics/streamed';
     await handler(eventOf('PUT', path, { headers: JSON_TYPE, body: '{"partitionKey":"key"}' }), contextOf());
@@ -100,7 +100,9 @@ test(
     }
     globalThis.awslambda = streamingPlatform;
     const read = (await built.one('read', sharedStack().store, table)) as unknown as (...all: unknown[]) => Promise<void>;
+    const buffered = await built.one('readBuffered', sharedStack().store, table);
     Reflect.deleteProperty(globalThis, 'awslambda');
+    expect([takesStream(read), takesStream(buffered)]).toEqual([true, false]);
     const target = `${path}/segments/s0000000/messages?maxBytes=${READ_BYTES_MAX}`;
     const answer = async (event: unknown): Promise<ResponseStream> => {
       const stream = new ResponseStream();
@@ -111,7 +113,7 @@ test(
     expect(status).toBe(200);
     expect(body.length).toBeGreaterThan(FUNCTION_ANSWER_BYTES_MAX);
     const all = JSON.parse(body.toString()).messages;
-    const page = JSON.parse(JSON.parse((await answer(eventOf('GET', target, { headers: auth }))).text()).body);
+    const page = JSON.parse((await buffered(eventOf('GET', target, { headers: auth }), contextOf())).body ?? '');
     expect([all.length, page.messages]).toEqual([7, all.slice(0, page.nextOffset)]);
     expect(page.nextOffset).toBeLessThan(7);
 
@@ -130,7 +132,7 @@ test(
 
 test('a wrong environment is said at the cold start, one line for each variable', async () => {
   const store = { ...sharedStack().store, endpoint: 'nowhere', accessKey: '' };
-  for (const name of ['broker', 'read', 'leader'] as const) {
+  for (const name of ['broker', 'read', 'readBuffered', 'leader'] as const) {
     await expect(built.one(name, store, table)).rejects.toThrow(
       /^KELP_S3_ENDPOINT must be a URL.*, but is "nowhere"\nKELP_S3_ACCESS_KEY is missing.*$/,
     );
