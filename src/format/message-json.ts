@@ -1,4 +1,5 @@
-import { invalid } from '../model/errors.ts';
+import { invalid, KelpError } from '../model/errors.ts';
+import { isUploadId, type UploadId } from '../model/ids.ts';
 import { REQUEST_MESSAGES_MAX } from '../model/limits.ts';
 import type { Bytes, Header, Message } from '../model/message.ts';
 import { decodeBase64 } from './base64.ts';
@@ -28,14 +29,21 @@ import { decodeUtf8, encodeUtf8 } from './utf8.ts';
 /** `nowMs`: the timestamp of messages that bring none. */
 export type ParseOptions = { readonly keyRule: KeyRule; readonly nowMs: number };
 
-type Payload = { readonly member: Member; readonly kind: Kind | undefined; readonly value: Bytes | null };
+type Payload = {
+  readonly member: Member;
+  readonly kind: Kind | undefined;
+  readonly value: Bytes | null;
+  readonly upload?: UploadId;
+};
 
-const MEMBERS = ['key', 'value', 'text', 'bytes', 'headers', 'timestamp', 'tombstone'] as const;
+const MEMBERS = ['key', 'value', 'text', 'bytes', 'headers', 'timestamp', 'tombstone', 'upload'] as const;
 type Member = (typeof MEMBERS)[number];
 const MEMBER_NAMES = MEMBERS.map(encodeUtf8);
 const MESSAGES_NAME = encodeUtf8('messages');
 
 const NO_HEADERS: readonly Header[] = [];
+/** Of a message with an upload, until that is looked up. */
+const NO_VALUE: Bytes = new Uint8Array(0);
 const LINE_FEED = 0x0a;
 const DECIMAL = /^(?:0|[1-9][0-9]*)$/;
 
@@ -43,7 +51,7 @@ const DECIMAL = /^(?:0|[1-9][0-9]*)$/;
  * The messages of `{"messages": […]}`, ready to be stored. Values, keys and headers are views of `body` where nothing had to
  * be unescaped. Errors name the field, as in `messages[3].headers.a`: `invalid-json` (with `position`), `invalid-message`
  * (unknown members, wrong types), `invalid-messages` (none or too many), `invalid-key`, `invalid-headers`,
- * `invalid-timestamp`, `invalid-base64`, `too-large`.
+ * `invalid-timestamp`, `invalid-base64`, `invalid-upload` (no id, or twice), `too-large`.
  */
 export function parseEnvelope(body: Bytes, options: ParseOptions): Message[] {
   const reader = readJson(body);
@@ -57,7 +65,18 @@ export function parseEnvelope(body: Bytes, options: ParseOptions): Message[] {
   endJson(reader);
   if (messages === undefined) throw invalid('invalid-message', 'messages', 'the body is {"messages": […]}');
   if (messages.length === 0) throw invalid('invalid-messages', 'messages', 'a request has at least one message');
+  checkUploadsOnce(messages, (index, error) => inField(`messages[${index}]`, error));
   return messages;
+}
+
+/** An upload is submitted once: a request that names it twice could only be half stored. */
+function checkUploadsOnce(messages: readonly Message[], placed: (index: number, error: unknown) => unknown): void {
+  const seen = new Set<UploadId>();
+  for (const [index, { upload }] of messages.entries()) {
+    if (upload === undefined) continue;
+    if (seen.has(upload)) throw placed(index, invalid('invalid-upload', 'upload', 'another message of this request has this upload'));
+    seen.add(upload);
+  }
 }
 
 function readMessages(reader: JsonReader, options: ParseOptions): Message[] {
@@ -85,6 +104,7 @@ export function parseLines(body: Bytes, options: ParseOptions): Message[] {
     start = end + 1;
   }
   if (messages.length === 0) throw invalid('invalid-messages', 'messages', 'a request has at least one message');
+  checkUploadsOnce(messages, (index, error) => inLine(index + 1, error));
   return messages;
 }
 
@@ -123,7 +143,7 @@ function readMessage(reader: JsonReader, options: ParseOptions): Message {
     else if (payload === undefined) payload = readPayload(reader, member);
     else throw invalid('invalid-message', member, `the message already has its ${payload.member}`);
   }
-  if (payload === undefined) throw invalid('invalid-message', '', 'a message has one of value, text, bytes and tombstone');
+  if (payload === undefined) throw invalid('invalid-message', '', 'a message has one of value, text, bytes, tombstone and upload');
   return finishMessage({ key, payload, headers, timestampMs }, options.keyRule);
 }
 
@@ -132,20 +152,37 @@ function finishMessage(
   rule: KeyRule,
 ): Message {
   const { payload, headers, timestampMs } = parts;
+  const { upload } = payload;
+  if (upload !== undefined && rule.from === 'pointer') throw noPlaceForKey(rule.text);
   checkValue(payload.value, payload.member);
   if (headers.length > 0) checkHeaders(headers);
   const json = payload.kind === 'json' ? (payload.value ?? undefined) : undefined;
   const key = resolveKey(rule, { key: parts.key, headers, json });
-  return { key, value: payload.value, headers: withKind(headers, payload.kind), timestampMs };
+  const message = { key, value: payload.value, headers: withKind(headers, payload.kind), timestampMs };
+  return upload === undefined ? message : { ...message, upload };
 }
+
+const noPlaceForKey = (pointer: string): KelpError =>
+  new KelpError('invalid', 'invalid-key', "the key of this topic's messages is in the value, and an upload has none to point into", {
+    field: 'upload',
+    extra: { pointer },
+  });
 
 function readPayload(reader: JsonReader, member: Member): Payload {
   if (member === 'value') return { member, kind: 'json', value: readSlice(reader) };
   if (member === 'text') return { member, kind: 'text', value: readText(reader, member, 'invalid-message') };
   if (member === 'bytes') return { member, kind: undefined, value: readBase64(reader) };
+  if (member === 'upload') return { member, kind: 'upload', value: NO_VALUE, upload: readUploadId(reader) };
   if (nextKind(reader) !== 'word' || decodeUtf8(readSlice(reader)) !== 'true')
     throw invalid('invalid-message', member, 'a tombstone is true');
   return { member, kind: undefined, value: null };
+}
+
+/** Never a URL: what Kelp itself asks for is decided by Kelp alone. */
+export function readUploadId(reader: JsonReader, field = 'upload'): UploadId {
+  const id = nextKind(reader) === 'string' ? (decodeUtf8(readString(reader)) ?? '') : '';
+  if (!isUploadId(id)) throw invalid('invalid-upload', field, 'the id of an upload, which is u and 15 of 0-9 a-z');
+  return id;
 }
 
 function readBase64(reader: JsonReader): Bytes {

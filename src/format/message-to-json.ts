@@ -5,12 +5,13 @@ import { encodeBase64 } from './base64.ts';
 import { checkJson } from './json-scanner.ts';
 import { type JsonWriter, writeAscii, writeBytes, writeString, writeText } from './json-writer.ts';
 import { type Kind, kindOf } from './message-kind.ts';
+import type { ShownReference } from './reference.ts';
 
 /**
  * `segment`: written first, where messages of several segments stand together. `oneLine`: line breaks between the tokens of
- * a JSON value become blanks; inside its strings there are none.
+ * a JSON value become blanks; inside its strings there are none. `reference`: what the message refers to, if it does.
  */
-export type MessageForm = { readonly segment?: SegmentId; readonly oneLine?: boolean };
+export type MessageForm = { readonly segment?: SegmentId; readonly oneLine?: boolean; readonly reference?: ShownReference };
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -18,7 +19,7 @@ const BLANK = 0x20;
 
 /**
  * Writes a stored message in the shape that reads give: `offset`, `partition`, `key` or `keyBytes`, one of `value`, `text`,
- * `bytes` and `tombstone`, `headers`, `timestamp`. A JSON value is the stored text. What a value was sent as is believed
+ * `bytes`, `tombstone` and `reference`, `headers`, `timestamp`. A JSON value is the stored text. What a value was sent as is believed
  * only where it is true, since a batch can say anything: bytes that pass for JSON would let their sender write into the
  * answers of others. Then it is `bytes`, and the header that isn't true is shown with the others.
  */
@@ -48,6 +49,10 @@ function writeKey(writer: JsonWriter, key: Bytes): void {
 /** Answers whether the value was written as what its kind says. */
 function writeValue(writer: JsonWriter, message: StoredMessage, form: MessageForm): boolean {
   const { value } = message;
+  if (form.reference !== undefined) {
+    writeReference(writer, form.reference);
+    return true;
+  }
   if (value === null) {
     writeAscii(writer, ',"tombstone":true');
     return false;
@@ -68,10 +73,16 @@ function writeAs(
     writeAscii(writer, ',"text":');
     return writeString(writer, value);
   }
-  if (kind === undefined || !isJson(value)) return false;
+  if (kind !== 'json' || !isJson(value)) return false;
   writeAscii(writer, ',"value":');
   writeBytes(writer, form.oneLine === true ? onOneLine(value) : value);
   return true;
+}
+
+function writeReference(writer: JsonWriter, { reference, ...shown }: ShownReference): void {
+  const { upload, bytes, sha256, contentType } = reference;
+  writeText(writer, `,"reference":${JSON.stringify({ upload, bytes, sha256, contentType }).slice(0, -1)},`);
+  writeText(writer, 'url' in shown ? `"url":${JSON.stringify(shown.url)}}` : `"content":"${encodeBase64(shown.content)}"}`);
 }
 
 function isJson(bytes: Bytes): boolean {

@@ -1,9 +1,10 @@
 import { invalid } from '../model/errors.ts';
 import { REQUEST_BYTES_MAX, REQUEST_MESSAGES_MAX } from '../model/limits.ts';
-import type { Bytes } from '../model/message.ts';
+import { type Bytes, type Header, KIND_HEADER } from '../model/message.ts';
 import { partitionOf } from '../model/partition.ts';
 import type { Compression } from '../ports/compression.ts';
 import { inField } from './field-path.ts';
+import { saysUpload } from './message-kind.ts';
 import { checkHeaders, checkKey, checkTimestamp, checkValue } from './message-limits.ts';
 import { batchRecords } from './record-batch-decode.ts';
 import { type BatchHeader, type BatchPart, damagedBatch, splitBatches, withBaseOffset } from './record-batch-header.ts';
@@ -69,7 +70,7 @@ function checkRecords(part: BatchPart, records: Bytes): CheckedBatch {
     checkTimestamp(timestampMs);
     checkKey(record.key);
     checkValue(record.value);
-    if (record.headers.count > 0) checkHeaders(readHeaders(records, record));
+    if (record.headers.count > 0) checkSentHeaders(readHeaders(records, record));
     if (timestampMs > highestTimestampMs) highestTimestampMs = timestampMs;
     partitions.push(partitionOf(record.key));
   });
@@ -77,6 +78,11 @@ function checkRecords(part: BatchPart, records: Bytes): CheckedBatch {
   if (highestTimestampMs !== header.maxTimestampMs)
     throw damagedBatch('maxTimestamp', `the records' highest time is ${highestTimestampMs}`);
   return { bytes: storedForm(part.bytes), partitions, highestTimestampMs };
+}
+
+function checkSentHeaders(headers: readonly Header[]): void {
+  checkHeaders(headers);
+  if (headers.some(saysUpload)) throw invalid('invalid-headers', 'headers', `${KIND_HEADER}: upload is set by Kelp alone`);
 }
 
 /** A batch that was read from a log carries that log's offset, outside the checksum. */

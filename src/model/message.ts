@@ -8,7 +8,7 @@ export type Header = { readonly name: string; readonly value: Bytes | null };
 
 /**
  * One message before it is stored. `key` is the resolved partition key. `value` null is a tombstone.
- * The header `kelp-kind` (`json` or `text`) says how the value was sent; without it, the value is bytes.
+ * The header `kelp-kind` (`json`, `text` or `upload`) says how the value was sent; without it, the value is bytes.
  * `timestampMs`: integer, 0 … 253402300799999.
  */
 export type Message = {

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { writeJson, writtenJson } from '../../src/format/json-writer.ts';
 import { parseLines } from '../../src/format/message-json.ts';
 import { type MessageForm, writeMessage } from '../../src/format/message-to-json.ts';
+import { encodeReference } from '../../src/format/reference.ts';
 import { keyRule } from '../../src/format/resolve-key.ts';
-import { segmentId } from '../../src/model/ids.ts';
+import { segmentId, type UploadId } from '../../src/model/ids.ts';
 import type { Header, Message, StoredMessage } from '../../src/model/message.ts';
 import { arbitraryMessage } from './arbitrary-message.ts';
 import { bytesOf, latin1, parse } from './both-routes.ts';
@@ -77,6 +78,7 @@ describe('messages as they are read', () => {
     ['JSON that is not UTF-8', latin1('"\xc3"'), [kind('json')]],
     ['no JSON at all', bytesOf(''), [kind('json')]],
     ['text that is not UTF-8', latin1('na\xc3'), [kind('text')]],
+    ['an upload that nobody has looked up', bytesOf('{}'), [kind('upload')]],
     ['a kind that nobody knows', bytesOf('x'), [kind('yaml')]],
     ['an empty kind', bytesOf('1'), [{ name: 'kelp-kind', value: null }]],
     ['two kinds', bytesOf('1'), [kind('json'), kind('json')]],
@@ -91,6 +93,19 @@ describe('messages as they are read', () => {
       headers: headers.map((header) => [header.name, header.value && Buffer.from(header.value).toString()]),
       timestamp: T,
     });
+  });
+
+  test('a reference has where its bytes are, or the bytes, and its kind is not seen', () => {
+    const reference = { upload: 'u00hvd5k0123abcd' as UploadId, bytes: 2, sha256: 'ab'.repeat(32), contentType: 'a/b;c="d\\"e"' };
+    const message = stored({ value: encodeReference(reference), headers: [{ name: 'h', value: null }, kind('upload')] });
+    const members = `"upload":"u00hvd5k0123abcd","bytes":2,"sha256":"${reference.sha256}","contentType":"a/b;c=\\"d\\\\\\"e\\""`;
+    const url = 'https://s/uploads/t/u?a="b"';
+    expect(written(message, { reference: { reference, url } })).toBe(
+      shape(`"reference":{${members},"url":"https://s/uploads/t/u?a=\\"b\\""}`, '[["h",null]]'),
+    );
+    expect(written(message, { reference: { reference, content: bytesOf('hi') } })).toBe(
+      shape(`"reference":{${members},"content":"aGk="}`, '[["h",null]]'),
+    );
   });
 
   test('a tombstone shows a kind that has nothing to say', () => {

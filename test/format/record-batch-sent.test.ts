@@ -95,6 +95,15 @@ describe('batches that are sent', () => {
     expect(ends?.highestTimestampMs).toBe(TIMESTAMP_MS_MAX);
   });
 
+  test('are refused where they say that a value is an upload, however often', async () => {
+    const kinds = (...words: (string | null)[]): Uint8Array =>
+      rawBatch({ records: [{}, { headers: words.map((word) => ['kelp-kind', word] as const) }] });
+    for (const words of [['upload'], ['json', 'upload'], ['upload', 'upload']]) {
+      await expect(check(kinds(...words))).rejects.toThrow(refusal('invalid-headers', 'batches[0].records[1].headers'));
+    }
+    expect(await check(kinds('json'), kinds('Upload'), kinds(null), one({ headers: [['kelp-Kind', 'upload']] }))).toHaveLength(4);
+  });
+
   test('J-01 an empty key is a key', async () => {
     const [checked] = await check(one({ key: '' }));
     expect(checked?.partitions).toEqual([54301]);
