@@ -15,15 +15,10 @@ export type Uploads = {
   describe(topic: Topic, id: UploadId, signal: AbortSignal): Promise<Upload>;
   /**
    * What these refer to, each there in the store with the length and the hash that were announced. Whether they may still be
-   * submitted shows when they are. Errors name the field by `fieldOf`: `upload-not-found`, `upload-missing`,
-   * `upload-differs`, `upload-expired`.
+   * submitted shows when they are. Errors, which say which one it is (model/upload-errors.ts): `upload-not-found`,
+   * `upload-missing`, `upload-differs`, `upload-expired`.
    */
-  resolve(
-    topic: Topic,
-    ids: readonly UploadId[],
-    fieldOf: (id: UploadId) => string,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<UploadId, Reference>>;
+  resolve(topic: Topic, ids: readonly UploadId[], signal: AbortSignal): Promise<ReadonlyMap<UploadId, Reference>>;
   /**
    * The batches of an upload, as their headers in the store say. Errors as of `resolve`, and `invalid-batches`: what is
    * declared isn't what is there, or no such batch is taken.
