@@ -74,6 +74,8 @@ function createHold(giveBack: () => void): Hold {
 /** A bound from above of what the content takes in memory, roughly. */
 export function contentBytes(content: PublishContent): number {
   if (content.kind === 'batches') return content.batches.reduce((sum, batch) => sum + batch.bytes.length, 0);
+  // Its bytes stay in the store; what is here are the partitions of its records.
+  if (content.kind === 'uploaded') return content.batches.reduce((sum, batch) => sum + PARTITION_BYTES * batch.partitions.length, 0);
   return content.messages.reduce((sum, message) => sum + messageBytes(message), 0);
 }
 
@@ -85,3 +87,4 @@ function messageBytes({ key, value, headers }: Message): number {
 
 const MESSAGE_OVERHEAD_BYTES = 100;
 const HEADER_OVERHEAD_BYTES = 50;
+const PARTITION_BYTES = 8;

@@ -1,17 +1,19 @@
 import { KelpError } from '../model/errors.ts';
 import { entryCount, type Entry, type Head, type ObjectRef, type Run } from '../model/head.ts';
-import type { CommitId, SegmentId, TopicId } from '../model/ids.ts';
+import type { SegmentId, TopicId } from '../model/ids.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import { memberOffsets } from '../protocol/fate.ts';
 import type { LineVerdict } from '../protocol/producer-line.ts';
 import type { LineAsRead } from '../protocol/variant.ts';
 import type { CommitDeps } from './commit-deps.ts';
+import type { Recorded } from './part.ts';
 import { originalOffsets } from './producer-lines.ts';
 import type { ProducerStamp } from './request.ts';
 
 /** One request's batches for one segment, as they lie in the group's object. */
 export type CommitMember = {
-  readonly run: Run;
+  readonly runs: readonly Run[];
+  readonly count: number;
   readonly highestTimestampMs: number;
   /** Messages by 16th of the segment's range. */
   readonly buckets: readonly number[];
@@ -26,7 +28,7 @@ export type CommitRequest = {
   /** Such a request is a group of its own. */
   readonly matchTail?: number;
   /** The one id, kept where other handlers find it, under which this may land; and the tail as it was before. */
-  readonly recorded?: { readonly cid: CommitId; readonly tail: number };
+  readonly recorded?: Pick<Recorded, 'cid' | 'tail'>;
 };
 
 /** `sealed`: surely not stored, and never will be in this segment. `again`: surely not stored; it may be sent anew. */
@@ -61,7 +63,7 @@ export async function landedOutcome(
 ): Promise<CommitOutcome> {
   const offsets = memberOffsets(
     landed.entry,
-    request.members.map((member) => member.run.count),
+    request.members.map((member) => member.count),
   );
   const again = landed.entry.object.id !== request.object.id;
   if (!again) deps.telemetry.count('kelp.publish.messages', entryCount(landed.entry));
@@ -92,7 +94,7 @@ async function refusedMember(
   const member = request.members[index];
   if (verdict.verdict === 'duplicate' && member?.producer !== undefined) {
     const { producer, sequence } = member.producer;
-    const repeat = { line: judged.lines.get(producer)?.line, sequence, count: member.run.count };
+    const repeat = { line: judged.lines.get(producer)?.line, sequence, count: member.count };
     return { outcome: 'duplicate', offsets: await originalOffsets(deps.table, head, repeat, signal) };
   }
   // The frozen head says for ever which of a producer's batches landed; all others go to the successors (P1).

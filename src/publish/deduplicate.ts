@@ -12,7 +12,7 @@ import type { Placed } from './request.ts';
 import { newAttempt, openRecord, type RecordDeps, replaceRecord } from './request-record.ts';
 import { segmentSealed } from '../model/segment-sealed.ts';
 import { changesTooFast, type Recorded, sendParts } from './send-parts.ts';
-import { cut, type Slice } from './slice.ts';
+import { cut, type Slice, unitCount } from './slice.ts';
 
 export type DeduplicateDeps = PlaceDeps & RecordDeps;
 
@@ -177,7 +177,7 @@ function place({ results }: Progress, { slice, part }: Recorded, { offset, again
   for (const [index, position] of slice.positions.entries()) {
     const isKnown = results[position] !== undefined && !(results[position] instanceof KelpError);
     if (!isKnown) results[position] = { segment: part.range.segment, offset: next, duplicate: again };
-    next += slice.content.kind === 'batches' ? (slice.content.batches[index]?.partitions.length ?? 0) : 1;
+    next += unitCount(slice, index);
   }
   return { ...part, offset };
 }

@@ -14,7 +14,7 @@ export type Layout = {
   readonly body: readonly Bytes[];
 };
 
-/** Lays parts out segment by segment, so that each segment's batches are one stretch of the object. Pure. */
+/** Lays parts out segment by segment, so that each segment's batches are one stretch of the object; what is uploaded lies as it does. Pure. */
 export function layOut(parts: readonly Part[], bodyStart: number): Layout {
   const bySegment = Map.groupBy(parts, (part) => part.segment);
   const body: Bytes[] = [];
@@ -22,11 +22,11 @@ export function layOut(parts: readonly Part[], bodyStart: number): Layout {
   const segments = [...bySegment].map(([segment, own]) => ({
     segment,
     parts: own.map((part) => {
-      const run = { start, bytes: part.bytes, count: part.count };
+      const { count, buckets, highestTimestampMs, producer } = part;
+      const runs = part.uploaded?.runs ?? [{ start, bytes: part.bytes, count }];
       body.push(...part.batches);
       start += part.bytes;
-      const { buckets, highestTimestampMs, producer } = part;
-      return { part, member: { run, buckets, highestTimestampMs, ...(producer === undefined ? {} : { producer }) } };
+      return { part, member: { runs, count, buckets, highestTimestampMs, ...(producer === undefined ? {} : { producer }) } };
     }),
   }));
   return { segments, body };

@@ -1,4 +1,5 @@
-import type { CommitId, SegmentId } from '../model/ids.ts';
+import type { CommitId, Minute, SegmentId, UploadId } from '../model/ids.ts';
+import type { Run } from '../model/head.ts';
 import type { Bytes } from '../model/message.ts';
 import type { Topic } from '../model/topic.ts';
 import type { KelpError } from '../model/errors.ts';
@@ -6,14 +7,22 @@ import type { Hold } from './admit.ts';
 import type { MemberOutcome } from './commit-outcome.ts';
 import type { ProducerStamp } from './request.ts';
 
-/** The one attempt that may land, kept where every handler of the request finds it; the tail is as before the first send. */
-export type Recorded = { readonly cid: CommitId; readonly tail: number };
+/**
+ * The one attempt that may land, kept where every handler of the request finds it; the tail is as before the first send.
+ * `minute`: that of every object which it may commit, where a floor is to end it: whoever sends it has claimed uploads.
+ */
+export type Recorded = { readonly cid: CommitId; readonly tail: number; readonly minute?: Minute };
+
+/** What is in the store before it is published. `runs`: as they lie in the upload. */
+export type UploadedPart = { readonly upload: UploadId; readonly runs: readonly Run[] };
 
 /** One request's messages for one segment, encoded: what a group gathers. */
 export type Part = {
   readonly segment: SegmentId;
-  /** Whole record batches, one after the other. */
+  /** Whole record batches, one after the other; none where they are uploaded. */
   readonly batches: readonly Bytes[];
+  /** Its batches are in an object of their own: such a part is a group of its own, and recorded with a minute. */
+  readonly uploaded?: UploadedPart;
   readonly bytes: number;
   readonly count: number;
   readonly buckets: readonly number[];

@@ -8,7 +8,7 @@ import type { GroupCommit } from './group-commit.ts';
 import type { Part, PartOutcome, Submission } from './part.ts';
 import type { Placed } from './request.ts';
 import { segmentSealed } from '../model/segment-sealed.ts';
-import { cut, type Slice } from './slice.ts';
+import { cut, type Slice, unitCount } from './slice.ts';
 
 export type PlaceDeps = { readonly groups: GroupCommit; readonly compression: Compression };
 
@@ -104,7 +104,7 @@ function place(results: (Placed | KelpError)[], slice: Slice, placed: (messageIn
   let messageIndex = 0;
   for (const [index, position] of slice.positions.entries()) {
     results[position] = placed(messageIndex);
-    messageIndex += slice.content.kind === 'batches' ? (slice.content.batches[index]?.partitions.length ?? 0) : 1;
+    messageIndex += unitCount(slice, index);
   }
 }
 

@@ -28,16 +28,15 @@ export async function judgeAlone(deps: CommitDeps, request: CommitRequest, head:
   return { verdicts, lines };
 }
 
-function judgeMember({ run, producer }: CommitMember, lines: ReadonlyMap<string, LineAsRead>): LineVerdict {
+function judgeMember({ count, producer }: CommitMember, lines: ReadonlyMap<string, LineAsRead>): LineVerdict {
   if (producer === undefined) return { verdict: 'next' };
   const { epoch, sequence } = producer;
-  return judgeLine(lines.get(producer.producer)?.line, { epoch, sequence, count: run.count });
+  return judgeLine(lines.get(producer.producer)?.line, { epoch, sequence, count });
 }
 
 export async function planCommit(deps: CommitDeps, request: CommitRequest, basis: Basis, signal: AbortSignal): Promise<CommitPlan> {
   const linesRead = await readLines(deps.table, basis.head, producersOf(request.members), signal);
-  const wishes = request.members.map(({ run, producer }) => (producer === undefined ? run : { count: run.count, producer }));
-  const { included, verdicts, lines } = planVariant(wishes, linesRead, basis.sent.cid);
+  const { included, verdicts, lines } = planVariant(request.members, linesRead, basis.sent.cid);
   if (!basis.headIsFresh && included.includes(false)) return { plan: 'read-again' };
   const members = request.members.filter((_, index) => included[index]);
   if (members.length === 0) return { plan: 'none', judged: { verdicts, lines: linesRead } };
@@ -47,7 +46,7 @@ export async function planCommit(deps: CommitDeps, request: CommitRequest, basis
     cid: basis.sent.cid,
     entry: {
       object: basis.sent.object,
-      runs: joinRuns(members.map((member) => member.run)),
+      runs: joinRuns(members),
       highestTimestampMs: Math.max(...members.map((member) => member.highestTimestampMs)),
       ...(mask === undefined ? {} : { mask }),
     },
@@ -69,14 +68,16 @@ function producersOf(members: readonly CommitMember[]): ReadonlySet<string> {
   return new Set(members.flatMap((member) => (member.producer === undefined ? [] : [member.producer.producer])));
 }
 
-/** Neighbours in the object become one run: the head has no room for one each. */
-export function joinRuns(runs: readonly Run[]): Run[] {
+/** Neighbours in the object become one run: the head has no room for one each. Where one has several, they are apart on purpose. */
+export function joinRuns(members: readonly Pick<CommitMember, 'runs'>[]): Run[] {
   const joined: Run[] = [];
-  for (const run of runs) {
+  for (const { runs } of members) {
+    const [run, ...others] = runs;
     const last = joined.at(-1);
-    if (last !== undefined && last.start + last.bytes === run.start) {
+    if (last !== undefined && run !== undefined && last.start + last.bytes === run.start) {
       joined[joined.length - 1] = { start: last.start, bytes: last.bytes + run.bytes, count: last.count + run.count };
-    } else joined.push(run);
+    } else if (run !== undefined) joined.push(run);
+    joined.push(...others);
   }
   return joined;
 }
@@ -86,8 +87,8 @@ function totals(members: readonly CommitMember[]): { count: number; bytes: numbe
   let count = 0;
   let bytes = 0;
   for (const member of members) {
-    count += member.run.count;
-    bytes += member.run.bytes;
+    count += member.count;
+    bytes += member.runs.reduce((sum, run) => sum + run.bytes, 0);
     for (const [bucket, messages] of member.buckets.entries()) buckets[bucket] = (buckets[bucket] ?? 0) + messages;
   }
   return { count, bytes, buckets };

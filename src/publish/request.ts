@@ -1,6 +1,7 @@
 import type { KelpError } from '../model/errors.ts';
-import type { SegmentId } from '../model/ids.ts';
+import type { SegmentId, UploadId } from '../model/ids.ts';
 import type { Bytes, Message } from '../model/message.ts';
+import type { UploadedBatch } from '../model/upload.ts';
 
 /** A record batch as the client sent it, checked. `partitions`: of each record, in order; all of one segment. */
 export type SentBatch = {
@@ -14,7 +15,9 @@ export type ProducerStamp = { readonly producer: string; readonly epoch: number;
 
 export type PublishContent =
   | { readonly kind: 'messages'; readonly messages: readonly Message[] }
-  | { readonly kind: 'batches'; readonly batches: readonly SentBatch[] };
+  | { readonly kind: 'batches'; readonly batches: readonly SentBatch[] }
+  /** An upload that is committed as it is: its batches, one behind the other, all of the segment that the request names. */
+  | { readonly kind: 'uploaded'; readonly upload: UploadId; readonly batches: readonly UploadedBatch[] };
 
 /** `producer` and `matchTail` need `segment`; all of the content must then lie in that segment's range. */
 export type PublishRequest = {

@@ -1,9 +1,8 @@
 import { invalid } from '../model/errors.ts';
 import { LOAD_BUCKETS } from '../model/limits.ts';
-import type { Message } from '../model/message.ts';
 import { partitionOf } from '../model/partition.ts';
 import type { Range, SegmentRange } from '../model/topic.ts';
-import type { PublishContent, SentBatch } from './request.ts';
+import type { PublishContent } from './request.ts';
 
 /** What of a request's content goes to one segment. `positions`: where its results stand in the request. */
 export type Slice = {
@@ -11,9 +10,7 @@ export type Slice = {
   readonly positions: readonly number[];
   /** Of each message. */
   readonly partitions: readonly number[];
-  readonly content:
-    | { readonly kind: 'messages'; readonly messages: readonly Message[] }
-    | { readonly kind: 'batches'; readonly batches: readonly SentBatch[] };
+  readonly content: PublishContent;
 };
 
 /** A message or a batch that finds its segment. */
@@ -31,7 +28,7 @@ export function wholeContent(content: PublishContent, range: SegmentRange): Slic
 
 /**
  * Cuts a slice by the ranges (in order, tiling the slice's range). Pure. Error `invalid-batch`: a batch has keys of several
- * of them; `invalid-segment`: a key lies in none.
+ * of them; `invalid-segment`: a key lies in none. Of what is uploaded either is `invalid-batches`.
  */
 export function cut(slice: Slice, ranges: readonly SegmentRange[]): Slice[] {
   const [only] = ranges;
@@ -49,20 +46,26 @@ export function cut(slice: Slice, ranges: readonly SegmentRange[]): Slice[] {
 
 function unitsOf(slice: Slice): Unit[] {
   const { content, positions, partitions } = slice;
-  if (content.kind === 'batches') {
+  if (content.kind !== 'messages') {
     return content.batches.map((batch, index) => ({ position: positions[index] ?? 0, partitions: batch.partitions }));
   }
   return content.messages.map((_, index) => ({ position: positions[index] ?? 0, partitions: [partitions[index] ?? 0] }));
 }
 
-function rangeOf(unit: Unit, ranges: readonly SegmentRange[], kind: 'messages' | 'batches'): SegmentRange {
+function rangeOf(unit: Unit, ranges: readonly SegmentRange[], kind: PublishContent['kind']): SegmentRange {
   const [first = 0] = unit.partitions;
   const range = findRange(ranges, first);
+  if (kind === 'uploaded') return wholeIn(unit, range);
   if (range === undefined) throw invalid('invalid-segment', `${kind}[${unit.position}].key`, 'the key is not of this segment');
   if (!unit.partitions.every((partition) => partition >= range.lo && partition <= range.hi)) {
     throw invalid('invalid-batch', `${kind}[${unit.position}]`, 'the batch has keys of several segments');
   }
   return range;
+}
+
+function wholeIn({ position, partitions }: Unit, range: SegmentRange | undefined): SegmentRange {
+  if (range !== undefined && partitions.every((partition) => partition >= range.lo && partition <= range.hi)) return range;
+  throw invalid('invalid-batches', `batches[${position}].partitions`, 'a key is not of this segment');
 }
 
 /** Binary search: a topic has up to a thousand open segments. */
@@ -87,11 +90,24 @@ function pick(slice: Slice, units: readonly Unit[], { range, indexes }: Picked):
     range,
     positions: chosen.map((unit) => unit.position),
     partitions: chosen.flatMap((unit) => unit.partitions),
-    content:
-      content.kind === 'messages'
-        ? { kind: 'messages', messages: indexes.flatMap((index) => content.messages[index] ?? []) }
-        : { kind: 'batches', batches: indexes.flatMap((index) => content.batches[index] ?? []) },
+    content: pickContent(content, indexes),
   };
+}
+
+function pickContent(content: PublishContent, indexes: readonly number[]): PublishContent {
+  switch (content.kind) {
+    case 'messages':
+      return { ...content, messages: indexes.flatMap((index) => content.messages[index] ?? []) };
+    case 'batches':
+      return { ...content, batches: indexes.flatMap((index) => content.batches[index] ?? []) };
+    case 'uploaded':
+      return { ...content, batches: indexes.flatMap((index) => content.batches[index] ?? []) };
+  }
+}
+
+/** Messages of a slice's unit: of a message, or of a batch. */
+export function unitCount({ content }: Slice, index: number): number {
+  return content.kind === 'messages' ? 1 : (content.batches[index]?.partitions.length ?? 0);
 }
 
 type Picked = { readonly range: SegmentRange; readonly indexes: readonly number[] };

@@ -1,4 +1,5 @@
 import { batchObjectHeaderBytes } from '../format/batch-object.ts';
+import { uploadObjectRef } from '../format/object-key.ts';
 import { KelpError } from '../model/errors.ts';
 import type { ObjectRef } from '../model/head.ts';
 import type { TopicId } from '../model/ids.ts';
@@ -25,7 +26,7 @@ export type Progress = {
   readonly decided: (segment: Part['segment']) => void;
 };
 
-/** PUT, then commit: one object for the group, one commit for each of its segments. Never rejects. */
+/** PUT, then commit: one object for the group, one commit for each of its segments. Of a recorded group all have the same minute. Never rejects. */
 export async function storeGroup(
   deps: StoreDeps,
   group: { readonly topic: Topic; readonly parts: readonly Part[] },
@@ -39,7 +40,9 @@ export async function storeGroup(
   const floors = segments.map((segment) => deps.heads.known(topic, segment)?.floor ?? '');
   let object: ObjectRef;
   try {
-    object = await writeObject(deps, { topic, segments, body: layout.body, floors }, signal);
+    object =
+      uploadedObject(parts) ??
+      (await writeObject(deps, { topic, segments, body: layout.body, floors, minute: parts[0]?.recorded?.minute }, signal));
   } catch (error) {
     // No commit was sent: surely not stored.
     const outcome: PartOutcome = { outcome: 'failed', error: asKelpError(deps, error, 'unavailable') };
@@ -59,6 +62,14 @@ export async function storeGroup(
     deps.spiller.offer(topic, segment.segment);
   };
   await Promise.all(layout.segments.map(commit));
+}
+
+/** What clients have put there is committed as it is. */
+function uploadedObject(parts: readonly Part[]): ObjectRef | undefined {
+  const [{ uploaded, recorded } = {}] = parts;
+  if (uploaded === undefined) return undefined;
+  if (parts.length > 1 || recorded?.minute === undefined) throw new Error('an upload is a group of its own, with a minute');
+  return uploadObjectRef(uploaded.upload, recorded.minute);
 }
 
 function tellingThrottled(deps: StoreDeps, putOff: Progress['putOff']): StoreDeps {

@@ -31,6 +31,8 @@ export async function writeObject(
     readonly segments: readonly SegmentId[];
     readonly body: readonly Bytes[];
     readonly floors: readonly (Minute | '')[];
+    /** That of its attempt, where this was decided before. */
+    readonly minute?: Minute | undefined;
   },
   signal: AbortSignal,
 ): Promise<ObjectRef> {
@@ -38,7 +40,7 @@ export async function writeObject(
   let cause: unknown;
   for (let attempt = 1; attempt <= PUT_ATTEMPTS_MAX && !signal.aborted; attempt += 1) {
     const id = `o${deps.random.base36(OBJECT_ID_RANDOM)}` as ObjectId;
-    const minute = objectMinute(deps.clock.nowMs(), object.floors);
+    const minute = object.minute ?? objectMinute(deps.clock.nowMs(), object.floors);
     try {
       await deps.store.put(batchObjectKey(object.topic, minute, id), [header, ...object.body], signal);
       return { minute, id };

@@ -175,7 +175,7 @@ async function sealAmongCommits(
   const commit = async (broker: TestBroker): Promise<void> => {
     const id = `o${random.base36(15)}` as ObjectId;
     const buckets = Array.from({ length: LOAD_BUCKETS }, (_, bucket) => (bucket === 0 ? 1 : 0));
-    const members = [{ run: { start: 0, bytes: BYTES_OF_MESSAGE, count: 1 }, highestTimestampMs: 0, buckets }];
+    const members = [{ runs: [{ start: 0, bytes: BYTES_OF_MESSAGE, count: 1 }], count: 1, highestTimestampMs: 0, buckets }];
     outcomes.set(id, await commitBatch(broker.deps, { topic, segment, object: { minute, id }, members }, signal));
     if (outcomes.size === sealBehind) begin();
   };

@@ -59,7 +59,8 @@ export function commitRequest({ object, members, segment = SEGMENT, matchTail, r
     const count = member.count ?? 1;
     start += count;
     return {
-      run: { start: start - count, bytes: count, count },
+      runs: [{ start: start - count, bytes: count, count }],
+      count,
       highestTimestampMs: 0,
       buckets: bucketsOf(count),
       ...(member.producer === undefined ? {} : { producer: member.producer }),

@@ -48,8 +48,8 @@ export const fateRules: readonly Rule[] = [
         to: `let assumed = landed.entry.offset;
           const offsets = request.members.map((member, index) => {
             if (landed.judged.verdicts[index]?.verdict !== 'next') return undefined;
-            assumed += member.run.count;
-            return assumed - member.run.count;
+            assumed += member.count;
+            return assumed - member.count;
           });
           void [].concat(`,
       },
