@@ -3,7 +3,7 @@ import type { Bytes } from '../../model/message.ts';
 import type { ObjectHead, ObjectStore } from '../../ports/object-store.ts';
 import type { Answer } from '../signed-http/exchange.ts';
 import { ExchangeFailure, type Failure } from '../signed-http/failure.ts';
-import { percentEncode } from '../signed-http/signature.ts';
+import { percentEncode, UNSIGNED_BODY } from '../signed-http/signature.ts';
 import { type Connecting, createSignedExchange } from '../signed-http/signed-exchange.ts';
 import { checkKey } from './check-key.ts';
 import { checkContentRange } from './content-range.ts';
@@ -25,8 +25,6 @@ type CallRequest = {
 };
 type Call = (request: CallRequest, signal: AbortSignal) => Promise<Answer>;
 
-/** The body is not hashed for the signature: that would cost more than sending it, and records have checksums of their own. */
-const UNSIGNED = 'UNSIGNED-PAYLOAD';
 const OK = 200;
 const NO_CONTENT = 204;
 const PARTIAL = 206;
@@ -84,7 +82,7 @@ function createCall({ bucket, ...settings }: Parameters<typeof createSignedStore
     const path = key === '' ? `/${bucket}` : `/${bucket}/${key.split('/').map(percentEncode).join('/')}`;
     const bodyBytes = body.reduce((bytes, part) => bytes + part.length, 0);
     const otherHeaders = method === 'PUT' ? { ...headers, 'content-length': String(bodyBytes) } : headers;
-    const signing = { signedHeaders: { ...amzHeaders, 'x-amz-content-sha256': UNSIGNED }, bodyHash: UNSIGNED };
+    const signing = { signedHeaders: { ...amzHeaders, 'x-amz-content-sha256': UNSIGNED_BODY }, bodyHash: UNSIGNED_BODY };
     try {
       return await exchange({ method, path, query, ...signing, otherHeaders, body, answerBytesMax }, signal);
     } catch (error) {

@@ -1,22 +1,18 @@
-import { KelpError } from '../../model/errors.ts';
 import type { Bytes } from '../../model/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Answer, Connect } from './exchange.ts';
-import { createSigner } from './signature.ts';
+import { createSigner, type Keys, signingOf, type Service } from './signature.ts';
 
 /** What a client of this kind needs of its runtime. */
 export type Connecting = { readonly clock: Clock; readonly connect: Connect };
 
-export type SignedExchangeSettings = Connecting & {
-  readonly service: 's3' | 'dynamodb';
-  readonly region: string;
-  readonly endpoint?: string;
-  readonly accessKey?: string;
-  readonly secretKey?: string;
-  readonly sessionToken?: string;
-  /** The error's name in an answer of this service. */
-  readonly codeOf: (answer: Answer) => string | undefined;
-};
+export type SignedExchangeSettings = Connecting &
+  Keys & {
+    readonly service: Service;
+    readonly endpoint?: string;
+    /** The error's name in an answer of this service. */
+    readonly codeOf: (answer: Answer) => string | undefined;
+  };
 
 export type SignedExchangeRequest = {
   readonly method: string;
@@ -46,10 +42,9 @@ const SKEW_MS_MIN = 60_000;
  * so a refusal for that reason, which changed nothing, is answered by the same request with the service's own time.
  */
 export function createSignedExchange(settings: SignedExchangeSettings): SignedExchange {
-  const { service, region, endpoint, accessKey, secretKey, sessionToken, clock, connect, codeOf } = settings;
-  if (accessKey === undefined || secretKey === undefined) throw withoutKeys(service);
+  const { service, region, endpoint, clock, connect, codeOf } = settings;
+  const sign = createSigner(service, signingOf(service, settings));
   const url = new URL(endpoint ?? `https://${service}.${region}.amazonaws.com`);
-  const sign = createSigner(service, { region, accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) });
   const exchange = connect(url);
   let offsetMs = 0;
 
@@ -81,13 +76,6 @@ export function createSignedExchange(settings: SignedExchangeSettings): SignedEx
     return mayBeSkewed(request.method, answer) && corrected(answer) ? await send(request, signal) : answer;
   };
 }
-
-const withoutKeys = (service: string): KelpError =>
-  new KelpError(
-    'invalid',
-    'invalid-configuration',
-    `no credentials for ${service}: an access key and a secret key must be in the environment`,
-  );
 
 /** NaN where the header says nothing. */
 function timeOf(header: string | undefined): number {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSigner, percentEncode } from '../../../src/adapters/signed-http/signature.ts';
+import { createSigner, createUrlSigner, percentEncode } from '../../../src/adapters/signed-http/signature.ts';
 
 // The keys, requests and signatures are the worked examples of Amazon's documentation of the signature for S3.
 const SIGNING = { region: 'us-east-1', accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' };
@@ -57,6 +57,46 @@ describe('signature', () => {
     expect(signed['x-amz-security-token']).toBe('token');
     expect(signed['authorization']).toContain('SignedHeaders=host;x-amz-date;x-amz-security-token,');
     expect(signatureOf(signed)).not.toBe(signatureOf(sign({ ...BASE, path: '/', query: '', headers: {} })));
+  });
+
+  describe('in a URL', () => {
+    const url = { method: 'GET', host: BASE.host, path: '/test.txt', query: {}, headers: {}, timeMs: BASE.timeMs, seconds: 86_400 };
+
+    test('of a read', () => {
+      expect(createUrlSigner('s3', SIGNING)(url)).toBe(
+        'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request' +
+          '&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host' +
+          '&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404',
+      );
+    });
+
+    test('has its parameters in order, and covers all of them, the headers and a session token', () => {
+      const signUrl = createUrlSigner('s3', { ...SIGNING, sessionToken: 'a/b+c=' });
+      const query = { 'response-content-type': 'a/b', 'A-first': '1' };
+      const names = [...new URLSearchParams(signUrl({ ...url, query })).keys()];
+      expect(names.slice(0, -1)).toEqual(names.slice(0, -1).toSorted());
+      expect(names.at(-1)).toBe('X-Amz-Signature');
+      expect(signUrl(url)).toContain('&X-Amz-Security-Token=a%2Fb%2Bc%3D&');
+      const changed = [
+        signUrl(url),
+        createUrlSigner('s3', { ...SIGNING, sessionToken: 'another' })(url),
+        createUrlSigner('s3', SIGNING)(url),
+        signUrl({ ...url, query }),
+        signUrl({ ...url, headers: { range: 'bytes=0-1' } }),
+        signUrl({ ...url, headers: { range: 'bytes=0-2' } }),
+        signUrl({ ...url, seconds: 86_401 }),
+        signUrl({ ...url, method: 'PUT' }),
+        signUrl({ ...url, path: '/test.tx' }),
+      ].map((signed) => new URLSearchParams(signed).get('X-Amz-Signature'));
+      expect(new Set(changed).size).toBe(changed.length);
+    });
+
+    test('takes several blanks in a header for one, as those do who check it', () => {
+      const signUrl = createUrlSigner('s3', SIGNING);
+      expect(signUrl({ ...url, headers: { 'content-type': 'a/b; c="d   e"' } })).toBe(
+        signUrl({ ...url, headers: { 'content-type': 'a/b; c="d e"' } }),
+      );
+    });
   });
 
   test('percent encoding leaves only the unreserved characters', () => {
