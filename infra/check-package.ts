@@ -28,6 +28,7 @@ const OTHER = {
   subnetIds: 'subnet-11111111,subnet-22222222',
   securityGroupIds: 'sg-11111111',
   alarmTopic: 'arn:aws:sns:us-east-1:000000000000:alarms',
+  environmentKey: 'arn:aws:kms:us-east-1:000000000000:key/00000000-0000-4000-8000-000000000000',
   brokerReserved: '50',
   brokerProvisioned: '2',
 };
@@ -80,9 +81,10 @@ function packageWith(settings: Readonly<Record<string, string>>, folder: string)
 function checksOf(folder: string, given: Readonly<Record<string, string>>): Record<string, boolean> {
   const template = readTemplate(join(folder, TEMPLATE));
   const settings = settingsOf(folder, given);
+  const { environmentKey } = settings;
   const managed = settings.network === 'vpc' ? [ENI] : [];
   const tableActions = Object.fromEntries(functionsOf(settings).map((name) => [name, TABLE_ACTIONS[name] ?? []]));
-  const all = { ...checkStack(template, settings), ...checkRoles(template, { tableActions, managed }) };
+  const all = { ...checkStack(template, settings), ...checkRoles(template, { tableActions, managed, environmentKey }) };
   return Object.fromEntries(Object.entries(all).map(([name, holds]) => [`${name} (${folder})`, holds]));
 }
 

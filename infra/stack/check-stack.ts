@@ -8,6 +8,7 @@ export const StackSettings = z.object({
   entry: z.enum(['http-api', 'function-urls']),
   publicUrl: z.string().optional(),
   alarmTopic: z.string().optional(),
+  environmentKey: z.string().optional(),
   network: z.enum(['public', 'vpc']),
   secretsRevision: z.coerce.string(),
   brokerReserved: Instances,
@@ -66,6 +67,7 @@ const Function = z.object({
   Timeout: z.number(),
   ReservedConcurrentExecutions: z.number().optional(),
   VpcConfig: z.unknown().optional(),
+  KmsKeyArn: z.string().optional(),
   Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
 });
 type Function = z.infer<typeof Function> & { readonly name: string };
@@ -91,6 +93,7 @@ export function checkStack(template: Template, settings: StackSettings): Readonl
         ([name, value]) => !SECRET.test(name) || String(value).startsWith('{{resolve:secretsmanager:/kelp/'),
       ),
     ),
+    'variables are encrypted by the key in the settings': functions.every(({ KmsKeyArn }) => KmsKeyArn === settings.environmentKey),
     'a log is kept for a while': Object.values(resourcesOf(template, 'AWS::Logs::LogGroup')).every(
       ({ RetentionInDays }) => typeof RetentionInDays === 'number',
     ),

@@ -27,27 +27,31 @@ async function roles(deps) {
   const network = /** @type {string} */ (await resolveVariable('param:network'));
   const policies = await resolveVariable(`file(infra/stack/network.yml):${network}.policies, null`);
   if (policies === null) throw new Error(`the setting "network" is "public" or "vpc", but not "${network}"`);
+  const key = await resolveVariable('param:environmentKey, null');
+  // As the platform does with the key of its own, for each role that it has seen.
+  const decrypts = key === null ? [] : [{ Effect: 'Allow', Action: ['kms:Decrypt'], Resource: key }];
   const names = Object.keys(await functionsOf(deps));
-  return Object.fromEntries(names.map((name) => roleOf(titled(name), actionsOf(name), policies)));
+  return Object.fromEntries(names.map((name) => roleOf(titled(name), [...statementsOf(name), ...decrypts], policies)));
 }
 
 /** @param {string} name */
-function actionsOf(name) {
+function statementsOf(name) {
   const actions = TABLE_ACTIONS[name];
   if (actions === undefined) throw new Error(`nothing says what the function "${name}" may do with the table`);
-  return actions;
+  return [
+    { Effect: 'Allow', Action: actions.map((action) => `dynamodb:${action}`), Resource: { 'Fn::GetAtt': ['Table', 'Arn'] } },
+    { Effect: 'Allow', Action: LOG_ACTIONS, Resource: { 'Fn::GetAtt': [`${titled(name)}LogGroup`, 'Arn'] } },
+  ];
 }
 
-/** @type {(name: string, actions: string[], policies: unknown) => [string, object]} */
-function roleOf(name, actions, policies) {
-  const table = { Effect: 'Allow', Action: actions.map((action) => `dynamodb:${action}`), Resource: { 'Fn::GetAtt': ['Table', 'Arn'] } };
-  const log = { Effect: 'Allow', Action: LOG_ACTIONS, Resource: { 'Fn::GetAtt': [`${name}LogGroup`, 'Arn'] } };
+/** @type {(name: string, statements: object[], policies: unknown) => [string, object]} */
+function roleOf(name, statements, policies) {
   const role = {
     Type: 'AWS::IAM::Role',
     Properties: {
       AssumeRolePolicyDocument: LAMBDA,
       ManagedPolicyArns: policies,
-      Policies: [{ PolicyName: 'kelp', PolicyDocument: { Version: '2012-10-17', Statement: [table, log] } }],
+      Policies: [{ PolicyName: 'kelp', PolicyDocument: { Version: '2012-10-17', Statement: statements } }],
     },
   };
   return [`${name}Role`, role];

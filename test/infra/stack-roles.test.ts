@@ -17,8 +17,8 @@ function resolving(known: Readonly<Record<string, unknown>>, rest: unknown) {
 }
 
 /** The roles of serverless.yml, each with the function that takes it. */
-async function stackOf(policies: readonly object[] = []): Promise<Template> {
-  const resolveVariable = resolving({ 'param:network': 'public' }, policies);
+async function stackOf(policies: readonly object[] = [], environmentKey: string | null = null): Promise<Template> {
+  const resolveVariable = resolving({ 'param:network': 'public', 'param:environmentKey, null': environmentKey }, policies);
   const functions = NAMES.map((name) => [
     `${name}LambdaFunction`,
     { Type: 'AWS::Lambda::Function', Properties: { Role: arnOf(`${name}Role`) } },
@@ -26,13 +26,13 @@ async function stackOf(policies: readonly object[] = []): Promise<Template> {
   return { Resources: { ...(Object.fromEntries(functions) as Template['Resources']), ...(await roles({ resolveVariable })) } };
 }
 
-function broken(template: Template): string[] {
-  const checks = checkRoles(template, { tableActions: TABLE_ACTIONS, managed: [] });
+function broken(template: Template, environmentKey?: string): string[] {
+  const checks = checkRoles(template, { tableActions: TABLE_ACTIONS, managed: [], environmentKey });
   return Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [name]));
 }
 
 const OWN = 'each function has a role of its own, and there is no other';
-const ENOUGH = 'a role allows what its function does with the one table, and to write its own log';
+const ENOUGH = 'a role allows what its function does with the one table, to write its own log, and to decrypt its variables';
 const NARROW = 'nothing is allowed on everything, and not everything on anything';
 const MANAGED = 'no policy of the platform but the network’s';
 
@@ -57,6 +57,15 @@ test.each([
 
 test('a policy of the platform that nothing asks for is found', async () => {
   expect(broken(await stackOf([{ 'Fn::Sub': 'arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess' }]))).toEqual([MANAGED]);
+});
+
+test('each role may decrypt by the key in the settings, and by no other', async () => {
+  const [key, other] = ['arn:aws:kms:us-east-1:000000000000:key/one', 'arn:aws:kms:us-east-1:000000000000:key/other'];
+  const template = await stackOf([], key);
+  expect(broken(template, key)).toEqual([]);
+  expect(broken(template)).toEqual([ENOUGH]);
+  expect(broken(template, other)).toEqual([ENOUGH]);
+  expect(broken(await stackOf(), key)).toEqual([ENOUGH]);
 });
 
 test('without a known network there are no roles', async () => {
