@@ -15,6 +15,8 @@ export const UPLOADS_PARALLEL_MAX = 16;
 /** An upload of record batches: an entry names all of its stretches, and a head has to stay small. */
 export const UPLOAD_BATCHES_BYTES_MAX = 67_108_864;
 export const UPLOAD_BATCHES_MAX = 1_024;
+/** Records of all of them: whoever submits them says the partition of each, and a broker holds these. */
+export const UPLOAD_MESSAGES_MAX = 1_000_000;
 /** Neighbouring batches of an upload make one run up to this; a reader gets a run with one request. */
 export const UPLOAD_RUN_BYTES_MAX = 4_194_304;
 /** Headers of an upload's batches that are read side by side. */
@@ -31,6 +33,9 @@ export const QUARANTINES_KNOWN_MAX = 4_096;
 export const INLINE_BYTES_MAX = 1_048_576;
 /** Of all of them in one answer, before base64: a function's answer has to take them as well. */
 export const INLINE_ANSWER_BYTES_MAX = 4_194_304;
+/** The same in number: each is a read of the store. And how many of these are under way at once. */
+export const INLINE_ANSWER_UPLOADS_MAX = 256;
+export const INLINE_PARALLEL_MAX = 8;
 
 /** Pages of references hold none of the messages, so they may tell of many. */
 export const REFERENCES_MESSAGES_DEFAULT = 100_000;
@@ -56,6 +61,8 @@ export const CHECKS_QUEUED_MAX = 256;
 export const CHECKS_MS_MAX = 600_000;
 /** What one sweep looks at: a minute's worth at that pace. */
 export const SWEEP_CHECK_BYTES_MAX = 1_073_741_824;
+/** What an upload counts there at least: small ones cost requests. */
+export const SWEEP_CHECK_BYTES_MIN = 65_536;
 /** One sweep of a process' own; the next one goes on. */
 export const SWEEP_MS_MAX = 600_000;
 /** How often a process sweeps by itself. */

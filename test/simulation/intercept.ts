@@ -59,4 +59,5 @@ const KINDS: Readonly<Record<string, string>> = {
   d: 'deletion',
   a: 'served',
   b: 'broker',
+  u: 'upload',
 };

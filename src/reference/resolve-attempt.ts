@@ -1,0 +1,46 @@
+import { uploadObjectRef } from '../format/object-key.ts';
+import { KelpError } from '../model/errors.ts';
+import type { Head } from '../model/head.ts';
+import type { TopicId } from '../model/ids.ts';
+import type { Upload } from '../model/upload.ts';
+import { findFate } from '../state/find-fate.ts';
+import { type FloorDeps, raiseFloor } from './raise-floor.ts';
+
+/** First offset of the entry that the attempt of an upload has become; undefined: it never lands. */
+export type AttemptEnd = number | undefined;
+
+/**
+ * U3: ends the attempt of an upload that is being submitted, whoever may be at it: the floor first, so that nothing of it lands any
+ * more, then a look whether it had. `dryRun`: as if the floor were there. Errors: `segment-not-found`; `corrupt` where no attempt
+ * is recorded; `indefinite` where the index that would show it is gone.
+ */
+export async function resolveAttempt(
+  deps: FloorDeps,
+  { topic, upload, dryRun }: { readonly topic: TopicId; readonly upload: Upload; readonly dryRun: boolean },
+  signal: AbortSignal,
+): Promise<AttemptEnd> {
+  const { attempt } = upload;
+  if (attempt === undefined) throw new KelpError('corrupt', 'corrupt', `no attempt is recorded of upload ${upload.upload}`);
+  const { segment, cid, tail, minute } = attempt;
+  const place = { topic, segment, minute };
+  const head = dryRun ? await readHead(deps, place, signal) : await raiseFloor(deps, place, signal);
+  const sent = { cid, tail, object: uploadObjectRef(upload.upload, minute), recorded: true };
+  const fate = await findFate(deps, sent, head, signal);
+  switch (fate.fate) {
+    case 'landed':
+      return fate.entry.offset;
+    case 'dead':
+      return undefined;
+    case 'open':
+      if (dryRun) return undefined;
+      throw new Error('a commit below the floor may not land');
+    case 'unknown':
+      throw new KelpError('indefinite', 'indefinite', `the index of the attempt of upload ${upload.upload} is gone`);
+  }
+}
+
+async function readHead({ heads }: FloorDeps, { topic, segment }: Pick<Head, 'topic' | 'segment'>, signal: AbortSignal): Promise<Head> {
+  const head = await heads.read(topic, segment, signal);
+  if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
+  return head;
+}
