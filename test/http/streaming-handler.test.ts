@@ -7,7 +7,7 @@ import { createFunctionHandler, createInvocations, type FunctionHandler, functio
 import { readingHandlers } from '../../src/http/reading-handlers.ts';
 import { createStreamingHandler, type StreamingHandler } from '../../src/http/streaming-handler.ts';
 import { FUNCTION_ANSWER_BYTES_MAX, FUNCTION_READ_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/function-limits.ts';
-import { READ_BYTES_MAX } from '../../src/model/limits.ts';
+import { MESSAGE_BYTES_MAX, READ_BYTES_MAX } from '../../src/model/limits.ts';
 import { contextOf, eventOf, urlEventOf } from './function-events.ts';
 import { type Log, openLog } from './log.ts';
 import { ResponseStream, streamingPlatform, takesStream } from './streaming-platform.ts';
@@ -60,6 +60,24 @@ test('more than the platform takes as a whole is streamed by the function’s UR
   const page = JSON.parse(whole.body ?? '');
   expect([whole.statusCode, page.messages, page.nextOffset]).toEqual([200, all.messages.slice(0, page.nextOffset), expect.any(Number)]);
   expect(page.nextOffset).toBeLessThan(7);
+});
+
+test('a message that is too large as JSON is refused where answers are whole, but for its batch, and streamed', async () => {
+  const bytes = new Uint8Array(MESSAGE_BYTES_MAX - 1_024).fill(0x01);
+  const sent = await log.publishRaw(bytes, { query: '?key=a', headers: { 'content-type': 'text/plain' } });
+  expect(sent.status).toBe(200);
+  const target = messagesPath('?limit=1&maxBytes=1');
+  for (const accept of ['application/json', 'application/x-ndjson', 'text/event-stream']) {
+    const refused = await buffered(eventOf('GET', target, { headers: { ...auth, accept } }), contextOf());
+    const { code, field, retryable, detail } = JSON.parse(refused.body ?? '');
+    expect([accept, refused.statusCode, code, field, retryable]).toEqual([accept, 413, 'too-large', 'maxBytes', false]);
+    expect(detail).toContain('in another form, or at a URL that streams');
+  }
+  const accept = 'application/vnd.kelp.batch';
+  const batch = await buffered(eventOf('GET', target, { headers: { ...auth, accept } }), contextOf());
+  expect([batch.statusCode, batch.isBase64Encoded, batch.headers?.['kelp-next-offset']]).toEqual([200, true, '1']);
+  const { body } = (await answered(urlEventOf('GET', target, { headers: auth }))).response();
+  expect(Buffer.compare(Buffer.from(JSON.parse(body.toString()).messages[0].text), bytes)).toBe(0);
 });
 
 test('batches are streamed as they are stored', async () => {
