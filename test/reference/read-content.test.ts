@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { uploadObjectKey } from '../../src/format/object-key.ts';
+import { KelpError } from '../../src/model/errors.ts';
+import { createReferences } from '../../src/reference/create-references.ts';
+import { contentOf, createUploadWorld, forEver } from './upload-world.ts';
+
+const HELLO = Buffer.from('hello');
+
+test.each([HELLO, new Uint8Array(0), Buffer.alloc(1_048_576, 'x')])('the bytes of a reference come back as they were', async (body) => {
+  const world = createUploadWorld();
+  const { upload } = await world.upload(body);
+  const references = createReferences(world);
+  const content = await references.content(world.topic.id, { upload, ...contentOf(body) }, forEver);
+  expect(Buffer.from(content).equals(body)).toBe(true);
+});
+
+test('anybody gets them by the URL, as an attachment of no type', async () => {
+  const world = createUploadWorld();
+  const { upload } = await world.upload(HELLO, 'text/html');
+  const url = createReferences(world).url(world.topic.id, upload);
+  const answer = await world.presigner.send({ method: 'GET', url, headers: {} }, forEver);
+  expect(answer).toMatchObject({
+    status: 200,
+    headers: { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' },
+  });
+  expect(Buffer.from(answer.body).toString()).toBe('hello');
+  await world.clock.advance(900_000);
+  expect((await world.presigner.send({ method: 'GET', url, headers: {} }, forEver)).status).toBe(403);
+});
+
+test.each<[string, Uint8Array, Uint8Array | undefined]>([
+  ['missing', HELLO, undefined],
+  ['missing and empty', new Uint8Array(0), undefined],
+  ['others', HELLO, Buffer.from('hallo')],
+  ['fewer', HELLO, Buffer.from('hell')],
+  ['none', HELLO, new Uint8Array(0)],
+])('bytes that are %s are damage, which names the object', async (_what, body, there) => {
+  const world = createUploadWorld();
+  const { upload } = await world.upload(body);
+  const object = uploadObjectKey(world.topic.id, upload);
+  await world.store.delete(object, forEver);
+  if (there !== undefined) await world.store.put(object, [there], forEver);
+  const reading = createReferences(world).content(world.topic.id, { upload, ...contentOf(body) }, forEver);
+  await expect(reading).rejects.toMatchObject({ kind: 'corrupt', code: 'corrupt', extra: { object } });
+});
+
+test('a store that does not answer is no damage', async () => {
+  const world = createUploadWorld();
+  const { upload } = await world.upload(HELLO);
+  const down = new KelpError('unavailable', 'store-unavailable', 'down');
+  const references = createReferences({ ...world, store: { ...world.store, getRange: () => Promise.reject(down) } });
+  await expect(references.content(world.topic.id, { upload, ...contentOf(HELLO) }, forEver)).rejects.toBe(down);
+});
