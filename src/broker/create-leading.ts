@@ -6,7 +6,7 @@ import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';
 import type { PublishingPorts } from './create-publishing.ts';
 
-export type LeadingPorts = Omit<PublishingPorts, 'compression' | 'sha256' | 'meter' | 'rebalanceMs'>;
+export type LeadingPorts = Omit<PublishingPorts, 'presigner' | 'compression' | 'sha256' | 'meter' | 'rebalanceMs'>;
 
 export type Leading = {
   readonly topics: Topics;

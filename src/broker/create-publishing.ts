@@ -13,6 +13,7 @@ import type { LoadMeter } from '../ports/load-meter.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { PeerOperation, Peers } from '../ports/peers.ts';
+import type { Presigner } from '../ports/presigner.ts';
 import type { Random } from '../ports/random.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { createCommitIds } from '../protocol/commit-id.ts';
@@ -30,6 +31,7 @@ import { probeStores } from './probe-stores.ts';
 export type PublishingPorts = {
   readonly table: MetadataTable;
   readonly store: ObjectStore;
+  readonly presigner: Presigner;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;

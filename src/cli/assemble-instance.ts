@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PeersDeps } from '../adapters/peers/signed-peers.ts';
 import { createPeerSignatures } from '../adapters/peers/signature.ts';
+import { createPresigner } from '../adapters/s3/presigner.ts';
 import { createAuthenticator } from '../adapters/system/authenticator.ts';
 import { createBackground, type SystemBackground } from '../adapters/system/background.ts';
 import { createCompression } from '../adapters/system/compression.ts';
@@ -16,6 +17,7 @@ import type { Compression } from '../ports/compression.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { PeerOperation, Peers } from '../ports/peers.ts';
+import type { Presigner } from '../ports/presigner.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { assembleMember, type AssembledMember } from './assemble-member.ts';
 import type { Configuration } from './configuration.ts';
@@ -40,6 +42,7 @@ export type Instance = {
   /** For the services. */
   readonly ports: AssembledMember & {
     readonly store: ObjectStore;
+    readonly presigner: Presigner;
     readonly compression: Compression;
     readonly background: SystemBackground;
     readonly authenticator: Authenticator;
@@ -68,6 +71,7 @@ export function assembleInstance(configuration: Configuration, parts: InstancePa
         bytesMax: RECENT_OBJECTS_BYTES_MAX,
         isRemembered: (key) => parseBatchObjectKey(key) !== undefined,
       }),
+      presigner: createPresigner({ ...configuration.store, clock }),
       compression,
       background: createBackground({
         clock: { ...clock, deadline: (ms) => clock.deadline(Math.min(ms, backgroundMsMax)) },

@@ -20,6 +20,7 @@ export function variable(what: string, test: (text: string) => boolean): z.ZodMi
 export const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
 
 export const url = variable('a URL such as http://127.0.0.1:8333', isBaseUrl);
+const publicEndpoint = variable('a URL such as https://files.example.org/s3/, its path of [A-Za-z0-9._~-]', isPublicEndpoint);
 const region = variable('a region such as us-east-1', matching(/^[a-z0-9-]{1,64}$/));
 const key = variable('a key without blanks', matching(/^\S{1,1024}$/));
 export const secrets = variable(
@@ -46,6 +47,7 @@ type Common = z.infer<typeof Common>;
 /** Where messages are. */
 export const STORE_VARIABLES = {
   KELP_S3_ENDPOINT: url,
+  KELP_S3_PUBLIC_ENDPOINT: z.optional(publicEndpoint),
   KELP_S3_BUCKET: z.prefault(bucket, 'kelp'),
   KELP_S3_REGION: z.prefault(region, REGION_DEFAULT),
   KELP_S3_ACCESS_KEY: key,
@@ -80,6 +82,7 @@ export function storesConfiguration(from: Stores): StoresConfiguration {
     ...commonConfiguration(from),
     store: {
       endpoint: from.KELP_S3_ENDPOINT,
+      ...(from.KELP_S3_PUBLIC_ENDPOINT === undefined ? {} : { publicEndpoint: from.KELP_S3_PUBLIC_ENDPOINT }),
       bucket: from.KELP_S3_BUCKET,
       region: from.KELP_S3_REGION,
       accessKey: from.KELP_S3_ACCESS_KEY,
@@ -133,7 +136,16 @@ function tableCredentials({ AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY:
 
 /** An origin alone: a path or a query there would end up in the middle of requests. */
 function isBaseUrl(text: string): boolean {
+  return isPlainUrl(text) && new URL(text).pathname === '/';
+}
+
+/** Of a path that is the same in every encoding: a signature is of what is sent, letter by letter. */
+function isPublicEndpoint(text: string): boolean {
+  return isPlainUrl(text) && /^(\/[\w.~-]+)*\/?$/.test(new URL(text).pathname);
+}
+
+function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, pathname, search, hash, username } = new URL(text);
-  return (protocol === 'http:' || protocol === 'https:') && pathname === '/' && search === '' && hash === '' && username === '';
+  const { protocol, search, hash, username, password } = new URL(text);
+  return (protocol === 'http:' || protocol === 'https:') && search === '' && hash === '' && username === '' && password === '';
 }

@@ -43,3 +43,30 @@ test('one that needs the messages, too, reads where they are, and no token', () 
   });
   expect(() => readStoresConfiguration(keys)).toThrow(/^KELP_S3_ENDPOINT is missing[^\n]*$/);
 });
+
+test('where clients reach the store may be another address than the broker\u2019s, behind a path, too', () => {
+  const stores = { KELP_S3_ENDPOINT: 'http://10.0.0.8:8333', KELP_S3_ACCESS_KEY: 'id', KELP_S3_SECRET_KEY: 'key' };
+  const publicEndpointOf = (endpoint: string) =>
+    readStoresConfiguration({ ...stores, KELP_S3_PUBLIC_ENDPOINT: endpoint }).store.publicEndpoint;
+  for (const endpoint of [
+    'https://files.example.org',
+    'http://127.0.0.1:8333/',
+    'https://a.example.org/s3',
+    'https://a.example.org/a/s3/',
+  ]) {
+    expect(publicEndpointOf(endpoint)).toBe(endpoint);
+  }
+  expect(publicEndpointOf('')).toBeUndefined();
+  for (const endpoint of [
+    'files.example.org',
+    'ftp://a',
+    'https://a/s3?b',
+    'https://a/s3#b',
+    'https://u:p@a/s3',
+    'https://a//s3',
+    'https://a/s 3',
+  ]) {
+    expect(() => publicEndpointOf(endpoint)).toThrow(/^KELP_S3_PUBLIC_ENDPOINT must be a URL such as https:[^\n]*$/);
+  }
+  expect(() => readStoresConfiguration({ ...stores, KELP_S3_ENDPOINT: 'http://10.0.0.8:8333/s3' })).toThrow(/^KELP_S3_ENDPOINT must be/);
+});

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Hono } from 'hono';
+import { createMemoryPresigner, type MemoryPresigner } from '../../src/adapters/memory/memory-presigner.ts';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createRecordingTelemetry, type RecordingTelemetry } from '../../src/adapters/memory/recording-telemetry.ts';
@@ -45,6 +46,8 @@ export type TestApp = {
   readonly broker: Broker;
   readonly table: MetadataTable;
   readonly store: ObjectStore;
+  /** Where clients send what was signed for them. */
+  readonly presigner: MemoryPresigner;
   readonly telemetry: RecordingTelemetry;
   readonly background: SystemBackground;
   readonly deps: HttpDependencies;
@@ -61,6 +64,8 @@ export type TestApp = {
 export type TestAppOptions = {
   readonly table?: MetadataTable;
   readonly store?: ObjectStore;
+  /** That of a `store` which is given: what is sent by another one doesn't come there. */
+  readonly presigner?: MemoryPresigner;
   readonly clock?: Clock;
   /** The real control plane in place of the fake, as this broker; without `self` as nobody that others know. */
   readonly plane?: Pick<BrokerPorts, 'self' | 'peers'>;
@@ -70,13 +75,16 @@ export type TestAppOptions = {
 
 /** The whole API over the real engine and stores in memory; the control plane is a fake, unless the real one is asked for. */
 export function createTestApp(options: TestAppOptions = {}): TestApp {
-  const { table = createMemoryTable(), store = createMemoryStore(), clock = createSystemClock() } = options;
+  const memory = createMemoryStore();
+  const { table = createMemoryTable(), store = memory, clock = createSystemClock() } = options;
+  const presigner = options.presigner ?? createMemoryPresigner({ store: memory, clock });
   const telemetry = createRecordingTelemetry();
   const background = createBackground({ clock, telemetry });
   const compression = createCompression({ codec: 'zstd' });
   const broker = createBroker({
     table,
     store,
+    presigner,
     clock,
     random: createSystemRandom(),
     telemetry,
@@ -109,6 +117,7 @@ export function createTestApp(options: TestAppOptions = {}): TestApp {
     broker,
     table,
     store,
+    presigner,
     telemetry,
     background,
     deps,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createPresigner } from '../../src/adapters/s3/presigner.ts';
 import { createAuthenticator } from '../../src/adapters/system/authenticator.ts';
 import { createBackground } from '../../src/adapters/system/background.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
@@ -26,6 +27,7 @@ export function createRealBroker(addresses: { readonly store: StoreAddress; read
     ...wrapping,
     table: wrapTable(createLeanTable({ ...addresses.table, clock }), wrapping),
     store: wrapStore(store, wrapping),
+    presigner: createPresigner({ ...addresses.store, clock }),
     compression: createCompression({ codec: 'zstd' }),
     background,
     authenticator: createAuthenticator(['a secret of the test']),

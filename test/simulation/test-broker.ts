@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { createMemoryPresigner, type MemoryPresigner } from '../../src/adapters/memory/memory-presigner.ts';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
@@ -14,6 +15,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Compression } from '../../src/ports/compression.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
+import type { Presigner } from '../../src/ports/presigner.ts';
 import type { Random } from '../../src/ports/random.ts';
 import type { Telemetry } from '../../src/ports/telemetry.ts';
 import { type CommitIds, createCommitIds } from '../../src/protocol/commit-id.ts';
@@ -39,6 +41,7 @@ export type Notes = {
 export type BrokerDeps = {
   readonly table: MetadataTable;
   readonly store: ObjectStore;
+  readonly presigner: Presigner;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
@@ -63,6 +66,8 @@ export type TestBroker = {
 };
 
 export type BrokerOptions = Pick<BrokerDeps, 'table' | 'store' | 'clock' | 'random'> & {
+  /** Absent: nothing that is uploaded comes to the store. */
+  readonly presigner?: Presigner;
   readonly queueBytesMax?: number;
   readonly pressure?: PressureMeter;
   /** Where there are other brokers. */
@@ -83,13 +88,15 @@ const authenticator: Authenticator = {
 
 export function createTestBroker(options: BrokerOptions): TestBroker {
   const { clock, random, queueBytesMax, routes, member, wrapped = false } = options;
+  const presigner = options.presigner ?? createMemoryPresigner({ store: createMemoryStore(), clock });
   const { telemetry, background, notes } = createNotes(clock);
   const table = wrapped ? wrapTable(options.table, { clock, random, telemetry }) : options.table;
   const store = wrapped ? wrapStore(options.store, { clock, random, telemetry }) : options.store;
   const heads = createHeads(table);
   const commitIds = createCommitIds({ clock, random });
   const pressure = options.pressure ?? createPressureMeter({ clock, onPressed: () => undefined });
-  const deps: BrokerDeps = { table, store, clock, random, telemetry, background, compression, heads, commitIds, pressure, sha256 };
+  const seen = { heads, commitIds, pressure };
+  const deps: BrokerDeps = { table, store, presigner, clock, random, telemetry, background, compression, ...seen, sha256 };
   if (member !== undefined) {
     const broker = createBroker({ ...deps, ...member, authenticator, meter: { sample: () => IDLE } });
     return { ...broker, heads, notes, deps, member: broker };
@@ -138,6 +145,8 @@ export type TestWorld = {
   readonly random: SeededRandom;
   readonly table: MetadataTable;
   readonly store: ObjectStore;
+  /** Where clients send what was signed for them. */
+  readonly presigner: MemoryPresigner;
   /** Never aborts. */
   readonly signal: AbortSignal;
   broker(options?: Partial<BrokerOptions>): TestBroker;
@@ -151,16 +160,18 @@ export function createTestWorld(seed: number | string = 1, table: MetadataTable 
   const clock = createVirtualClock();
   const random = createSeededRandom(seed);
   const store = createMemoryStore();
+  const presigner = createMemoryPresigner({ store, clock });
   let brokers = 0;
   const world: TestWorld = {
     clock,
     random,
     table,
     store,
+    presigner,
     signal: new AbortController().signal,
     broker(options = {}) {
       brokers += 1;
-      return createTestBroker({ table, store, clock, random: random.fork(`broker ${brokers}`), ...options });
+      return createTestBroker({ table, store, presigner, clock, random: random.fork(`broker ${brokers}`), ...options });
     },
     async topic(segments = 1, name = 't', scaling) {
       const settings = { partitionKey: 'key', segments, replicas: 2, ...(scaling === undefined ? {} : { scaling }) } as const;

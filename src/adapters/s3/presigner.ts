@@ -4,11 +4,7 @@ import { createUrlSigner, percentEncode, signingOf } from '../signed-http/signat
 import { checkKey } from './check-key.ts';
 import type { StoreSettings } from './store-settings.ts';
 
-export type PresignerSettings = StoreSettings & {
-  readonly clock: Clock;
-  /** Where those who get the requests reach the store, if not at its endpoint; it may have a path. */
-  readonly publicEndpoint?: string;
-};
+export type PresignerSettings = StoreSettings & { readonly clock: Clock };
 
 type Granted = {
   readonly method: PresignedRequest['method'];

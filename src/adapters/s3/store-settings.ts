@@ -3,6 +3,8 @@ export type StoreSettings = {
   readonly region: string;
   /** Absent: the region's own. */
   readonly endpoint?: string;
+  /** Where clients reach the store, if not there; it may have a path. */
+  readonly publicEndpoint?: string;
   /** Absent (with `secretKey`): the runtime's own credentials, which only the SDK finds. */
   readonly accessKey?: string;
   readonly secretKey?: string;
