@@ -21,13 +21,34 @@ const damaged = new WeakSet<APIGatewayProxyEventV2>();
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const isBase64 = (text: string): boolean => text.length % 4 === 0 && BASE64.test(text);
 
-/** The event as the app can take it. A body that can't be decoded is taken off and remembered. */
-export function checkedEvent(event: APIGatewayProxyEventV2): APIGatewayProxyEventV2 {
-  if (!event.isBase64Encoded || event.body === undefined || isBase64(event.body)) return event;
-  const { body: _, ...rest } = event;
-  const checked = { ...rest, isBase64Encoded: false };
+/**
+ * The event as the app can take it. A body that can't be decoded is taken off and remembered; that of a GET, which means nothing
+ * and which no Request could carry, is taken off. Error `invalid-event`, for whoever called the function, and not for a client: it
+ * is no request of payload 2.0. An answer, whatever it says, would be success to a queue, which then deletes its messages.
+ */
+export function checkedEvent(event: unknown): APIGatewayProxyEventV2 {
+  if (!isRequest(event)) throw invalid('invalid-event', 'version', NO_REQUEST);
+  if (BODILESS.has(event.requestContext.http.method)) return withoutBody(event);
+  if (!event.isBase64Encoded || isBase64(event.body ?? '')) return event;
+  const checked = withoutBody(event);
   damaged.add(checked);
   return checked;
+}
+
+const NO_REQUEST = 'this function takes requests of API Gateway (payload 2.0) and of function URLs, and nothing was done with this event';
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/** By what tells one from the events of everything else that a function can be bound to. */
+function isRequest(event: unknown): event is APIGatewayProxyEventV2 {
+  const { version, rawPath, headers, requestContext } = (event ?? {}) as Partial<APIGatewayProxyEventV2>;
+  const method: unknown = requestContext?.http?.method;
+  const hasHeaders = typeof headers === 'object' && headers !== null;
+  return version === '2.0' && typeof rawPath === 'string' && hasHeaders && typeof method === 'string';
+}
+
+function withoutBody(event: APIGatewayProxyEventV2): APIGatewayProxyEventV2 {
+  const { body: _, ...rest } = event;
+  return { ...rest, isBase64Encoded: false };
 }
 
 /**
@@ -38,16 +59,18 @@ export function requireEventBody(context: Context): void {
   const event = functionEnvironment(context.env)?.event;
   if (event === undefined) return;
   if (damaged.has(event)) throw invalid('invalid-body', 'body', 'the event says base64, and the body is not');
-  const isEmpty = event.body === undefined || event.body === '';
-  if (isEmpty && event.headers['content-length'] !== '0') throw invalid('invalid-body', 'body', 'the event has no body');
+  if (isEmpty(event) && event.headers['content-length'] !== '0') throw invalid('invalid-body', 'body', 'the event has no body');
 }
 
 /** Whether an event has no body, and nobody said that it would: what a request may be that needs none. */
 export function isWithoutBody(context: Context): boolean {
   const event = functionEnvironment(context.env)?.event;
   if (event === undefined || damaged.has(event)) return false;
-  return (event.body === undefined || event.body === '') && event.headers['content-length'] === undefined;
+  return isEmpty(event) && event.headers['content-length'] === undefined;
 }
+
+/** Some say `null` where there is none. */
+const isEmpty = ({ body }: APIGatewayProxyEventV2): boolean => (body ?? '') === '';
 
 /** Error `invalid-header`: the adapter would percent-encode what isn't ASCII, and so store another value than was sent. */
 export function requireAsciiHeaders(context: Context): void {

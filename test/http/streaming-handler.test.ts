@@ -139,9 +139,15 @@ test('answers without a body, refusals, and what another function answers', asyn
   expect(await statusOf('GET', '/v1', auth)).toEqual([200, undefined]);
 });
 
-test.each([{}, { requestContext: {} }])('an event that is no request is refused as by any other function: %j', async (event) => {
-  expect((await buffered(event as never, contextOf())).statusCode).toBe(401);
-  expect((await answered(event as never)).response().status).toBe(401);
+test.each([{}, { requestContext: {} }])('an event that is no request fails the invocation, as of any other function: %j', async (event) => {
+  for (const refused of [buffered(event as never, contextOf()), answered(event as never)]) {
+    await expect(refused).rejects.toMatchObject({ code: 'invalid-event' });
+  }
+});
+
+test('a body of a GET, which its sender may send, means nothing', async () => {
+  const event = urlEventOf('GET', messagesPath(), { headers: { ...auth, 'content-length': '1' }, body: 'x' });
+  expect((await answered(event)).response().status).toBe(200);
 });
 
 test('what stands in front of the URL, by a name of its own, gets pieces as well', async () => {
