@@ -8,7 +8,7 @@ export type CheckStoredDeps = CheckDeps & StoredUploadsDeps & { readonly telemet
 
 /**
  * Looks at the batches of an upload, and notes in its item what readers have to pass over. Answers how many messages that are;
- * undefined: somebody else has noted it meanwhile. `dryRun`: only looks. Errors as of {@link checkUpload}.
+ * undefined: it has changed meanwhile, and was left as it is. `dryRun`: only looks. Errors as of {@link checkUpload}.
  */
 export async function checkStored(
   deps: CheckStoredDeps,
