@@ -8,11 +8,15 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { Heads } from '../state/heads.ts';
 import { createBatchDecoder } from './decode-batch.ts';
 import { readSegment } from './fetch.ts';
+import { createFindTimestamp } from './find-timestamp.ts';
+import { createHeaderSource } from './header-source.ts';
 import { createIndexPages } from './index-pages.ts';
 import { createObjectRanges } from './object-ranges.ts';
 import type { Consumer } from './page.ts';
+import { createPayloadSource } from './payload-source.ts';
+import { createQuarantine } from './quarantine.ts';
 import { createBatchReader } from './read-batches.ts';
-import type { ReadDeps } from './read-from.ts';
+import type { FirstOffset } from './read-from.ts';
 import { readTopic } from './read-topic.ts';
 import { createRunSplitter } from './split-run.ts';
 import { createTail } from './tail.ts';
@@ -28,7 +32,7 @@ export type ConsumerDeps = {
   /** Signs cursors. */
   readonly authenticator: Authenticator;
   /** Default: nothing is ever cut off. */
-  readonly startOf?: ReadDeps['startOf'];
+  readonly startOf?: FirstOffset;
   /** Of immutable ranges kept in memory. */
   readonly cacheBytesMax?: number;
 };
@@ -37,17 +41,18 @@ export function createConsumer(deps: ConsumerDeps): Consumer {
   const { store, telemetry, cacheBytesMax = READ_CACHE_BYTES_MAX, startOf = async () => 0 } = deps;
   const decoder = createBatchDecoder(deps.compression);
   const ranges = createObjectRanges({ store, telemetry, bytesMax: cacheBytesMax });
-  const read = {
-    ...deps,
-    startOf,
-    pages: createIndexPages(deps.table),
-    decoder,
-    batches: createBatchReader({ ranges, decoder, split: createRunSplitter() }),
-    tail: createTail(deps),
-  };
+  const index = { ...deps, pages: createIndexPages(deps.table) };
+  const looking = { telemetry, quarantine: createQuarantine(deps) };
+  const payloads = createPayloadSource({ ranges, decoder, split: createRunSplitter() });
+  const batches = createBatchReader({ ...looking, source: payloads });
+  const findTimestamp = createFindTimestamp({ ...index, batches, decoder });
+  const read = { ...index, startOf, batches, tail: createTail(deps), findTimestamp };
+  const locate = { ...read, batches: createBatchReader({ ...looking, source: createHeaderSource(deps) }) };
   return {
     readSegment: (topic, wanted, signal) => readSegment(read, topic, wanted, signal),
     readTopic: (topic, wanted, signal) => readTopic(read, topic, wanted, signal),
+    locateSegment: (topic, wanted, signal) => readSegment(locate, topic, wanted, signal),
+    locateTopic: (topic, wanted, signal) => readTopic(locate, topic, wanted, signal),
     async decode(slice) {
       const messages = await decoder.messages(slice);
       return messages.slice(slice.from - slice.baseOffset, slice.to - slice.baseOffset);

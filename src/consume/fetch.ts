@@ -3,30 +3,34 @@ import type { Head } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
 import { WAIT_MS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
-import { findTimestamp } from './find-timestamp.ts';
-import type { BatchSlice, ReadBounds, ReadFrom, SegmentPage } from './page.ts';
-import { type ReadDeps, readFrom } from './read-from.ts';
+import type { BatchSpan, ReadBounds, ReadFrom, SegmentPage } from './page.ts';
+import { type ReadDeps, readFrom, type SegmentRead } from './read-from.ts';
 import { freshHead, headAt, ofLiving } from './read-head.ts';
 
 export type SegmentWanted = { readonly segment: SegmentId; readonly from: ReadFrom } & ReadBounds;
 type Place = { readonly head: Head; readonly offset: number };
 
 /** One page of a segment: find the place, wait there if it is the tail, read. */
-export async function readSegment(deps: ReadDeps, topic: Topic, wanted: SegmentWanted, signal: AbortSignal): Promise<SegmentPage> {
+export async function readSegment<S extends BatchSpan>(
+  deps: ReadDeps<S>,
+  topic: Topic,
+  wanted: SegmentWanted,
+  signal: AbortSignal,
+): Promise<SegmentPage<S>> {
   const start = await deps.startOf(topic.id, wanted.segment, signal);
   const place = await findPlace(deps, topic, { ...wanted, start }, signal);
   checkPlace(place, start);
   const { offset } = place;
   const head = await awaitMessage(deps, topic, place, { waitMs: wanted.waitMs, signal });
-  if (offset === head.tail) return pageOf(head, { start, slices: [], next: offset });
-  const room = { messages: wanted.messagesMax, bytes: wanted.bytesMax };
+  if (offset === head.tail) return pageOf({ head, slices: [], next: offset, unchecked: false }, { start, offset });
+  const room = { messages: wanted.messagesMax, bytes: wanted.bytesMax, batches: wanted.batchesMax ?? Infinity };
   const read = await readFrom(deps, topic, { head, from: offset, room, whole: wanted.wholeBatches === true }, signal);
-  return pageOf(read.head, { start, slices: read.slices, next: read.next });
+  return pageOf(read, { start, offset });
 }
 
 /** A timestamp and `latest` are resolved once, here: while the read waits, its place stays. */
 async function findPlace(
-  deps: ReadDeps,
+  deps: ReadDeps<BatchSpan>,
   topic: Topic,
   { segment, from, start }: { readonly segment: SegmentId; readonly from: ReadFrom; readonly start: number },
   signal: AbortSignal,
@@ -37,7 +41,7 @@ async function findPlace(
   }
   const head = await freshHead(deps, topic, segment, signal);
   if (from === 'latest') return { head, offset: head.tail };
-  return { head, offset: await findTimestamp(deps, topic, { head, start, timestampMs: from.timestampMs }, signal) };
+  return { head, offset: await deps.findTimestamp(topic, { head, start, timestampMs: from.timestampMs }, signal) };
 }
 
 function checkOffset(offset: number): number {
@@ -56,7 +60,7 @@ function checkPlace({ head, offset }: Place, start: number): void {
 }
 
 async function awaitMessage(
-  deps: ReadDeps,
+  deps: ReadDeps<BatchSpan>,
   topic: Topic,
   { head, offset }: Place,
   { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
@@ -67,9 +71,10 @@ async function awaitMessage(
   return news === undefined ? head : ofLiving(news);
 }
 
-function pageOf(
-  head: Head,
-  { start, slices, next }: { readonly start: number; readonly slices: readonly BatchSlice[]; readonly next: number },
-): SegmentPage {
-  return { slices, start, nextOffset: next, tail: head.tail, sealed: head.state === 'sealed', successors: head.successors };
+function pageOf<S extends BatchSpan>(
+  { head, slices, next, unchecked }: SegmentRead<S>,
+  { start, offset }: { readonly start: number; readonly offset: number },
+): SegmentPage<S> {
+  const { tail, successors } = head;
+  return { slices, start, offset, nextOffset: next, tail, sealed: head.state === 'sealed', successors, unchecked };
 }

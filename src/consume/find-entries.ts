@@ -64,7 +64,7 @@ function createWalk({ from, room }: EntriesWanted): Walk {
   const taken: Entry[] = [];
   let next = from;
   let bytes = 0;
-  const full = (): boolean => taken.length > 0 && (next - from >= room.messages || bytes >= room.bytes);
+  const full = (): boolean => taken.length > 0 && (next - from >= room.messages || bytes >= room.bytes || taken.length >= room.batches);
   return {
     entries: taken,
     next: () => next,

@@ -1,33 +1,40 @@
 import { type Entry, entryCount, type Head } from '../model/head.ts';
 import { READ_MESSAGES_MAX, TIMESTAMP_STEPS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
-import { findEntries } from './find-entries.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { BatchDecoder } from './decode-batch.ts';
+import { findEntries, type IndexDeps } from './find-entries.ts';
 import type { BatchSlice } from './page.ts';
-import { type ReadDeps, readFrom } from './read-from.ts';
+import type { BatchReader } from './read-batches.ts';
+import { type FindTimestamp, readFrom } from './read-from.ts';
+import type { Room } from './take-batch.ts';
 
+type TimestampDeps = IndexDeps & { readonly batches: BatchReader; readonly decoder: BatchDecoder; readonly telemetry: Telemetry };
 type Sought = { readonly head: Head; readonly start: number; readonly timestampMs: number };
 
 /** Offsets `from` to `to` − 1, where the message is if the index is exact; it is not before them. */
 type Candidate = { readonly from: number; readonly to: number };
 
-/**
- * The lowest offset from `start` on whose message has this timestamp or a later one, or the head's tail where none has.
- * Timestamps need not be in order: this is the one rule that loses nothing where clocks disagree.
- */
-export async function findTimestamp(deps: ReadDeps, topic: Topic, sought: Sought, signal: AbortSignal): Promise<number> {
+/** Timestamps need not be in order: the lowest offset is the one rule that loses nothing where clocks disagree. */
+export const createFindTimestamp =
+  (deps: TimestampDeps): FindTimestamp =>
+  (topic, sought, signal) =>
+    findTimestamp(deps, topic, sought, signal);
+
+async function findTimestamp(deps: TimestampDeps, topic: Topic, sought: Sought, signal: AbortSignal): Promise<number> {
   const { head } = sought;
   const candidate = await lowestCandidate(deps, sought, signal);
   let { from } = candidate;
   while (from < head.tail) {
     const messages = from < candidate.to ? candidate.to - from : READ_MESSAGES_MAX;
-    const { entries } = await findEntries(deps, topic, { head, from, room: { messages, bytes: Infinity } }, signal);
+    const { entries } = await findEntries(deps, topic, { head, from, room: { ...UNBOUNDED, messages } }, signal);
     const entry = entries.find((one) => one.highestTimestampMs >= sought.timestampMs);
     if (entry === undefined) {
       from = entries.reduce((end, one) => Math.max(end, endOf(one)), from);
       continue;
     }
     from = Math.max(from, entry.offset);
-    const room = { messages: endOf(entry) - from, bytes: Infinity };
+    const room = { ...UNBOUNDED, messages: endOf(entry) - from };
     const read = await readFrom(deps, topic, { head, from, room, whole: true }, signal);
     const offset = await firstAtOrAfter(deps, read.slices, sought.timestampMs);
     if (offset !== undefined) return offset;
@@ -36,10 +43,11 @@ export async function findTimestamp(deps: ReadDeps, topic: Topic, sought: Sought
   return head.tail;
 }
 
+const UNBOUNDED: Room = { messages: Infinity, bytes: Infinity, batches: Infinity };
 const endOf = (entry: Entry): number => entry.offset + entryCount(entry);
 
 /** By halves: a page knows the highest timestamp of all messages up to its end. */
-async function lowestCandidate(deps: ReadDeps, { head, start, timestampMs }: Sought, signal: AbortSignal): Promise<Candidate> {
+async function lowestCandidate(deps: TimestampDeps, { head, start, timestampMs }: Sought, signal: AbortSignal): Promise<Candidate> {
   if (timestampMs > head.spilledTimestampMs) return { from: Math.max(start, head.spilled), to: head.tail };
   let low = start;
   let high = head.spilled;
@@ -59,7 +67,7 @@ async function lowestCandidate(deps: ReadDeps, { head, start, timestampMs }: Sou
 }
 
 /** Inside a batch every message is looked at. */
-async function firstAtOrAfter(deps: ReadDeps, slices: readonly BatchSlice[], timestampMs: number): Promise<number | undefined> {
+async function firstAtOrAfter(deps: TimestampDeps, slices: readonly BatchSlice[], timestampMs: number): Promise<number | undefined> {
   for (const slice of slices) {
     const messages = await deps.decoder.messages(slice);
     const found = messages.find((message) => message.offset >= slice.from && message.timestampMs >= timestampMs);

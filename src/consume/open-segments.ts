@@ -5,8 +5,8 @@ import { READ_SEGMENTS_PARALLEL_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { readSegmentRecords } from '../state/segment-records.ts';
-import { findTimestamp } from './find-timestamp.ts';
 import { BEGINNING, newestPositions, openNext, type Position, replace, type SegmentFacts } from './lineage.ts';
+import type { BatchSpan } from './page.ts';
 import type { ReadDeps } from './read-from.ts';
 import { ofLiving } from './read-head.ts';
 
@@ -16,7 +16,7 @@ type PlaceIn = (segment: SegmentId, start: number) => Promise<Place>;
 
 /** Opens all segments that may be read by now; see {@link openNext}. */
 export async function openSegments(
-  deps: ReadDeps,
+  deps: ReadDeps<BatchSpan>,
   topic: Topic,
   { positions, placeIn }: { readonly positions: readonly Position[]; readonly placeIn?: PlaceIn },
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export async function openSegments(
 }
 
 /** A seal is for ever, so a known one is enough; anything else must be asked, or an old answer would stand in the way. */
-async function readFacts(deps: ReadDeps, topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<SegmentFacts> {
+async function readFacts(deps: ReadDeps<BatchSpan>, topic: Topic, segment: SegmentId, signal: AbortSignal): Promise<SegmentFacts> {
   const known = deps.heads.known(topic.id, segment);
   const head = known?.state === 'sealed' ? known : await deps.heads.read(topic.id, segment, signal);
   if (head === undefined) return 'absent';
@@ -58,7 +58,7 @@ async function place(positions: readonly Position[], opened: readonly SegmentId[
  * later one. Segments that hold none are passed over, to their successors.
  */
 export async function positionsAtTimestamp(
-  deps: ReadDeps,
+  deps: ReadDeps<BatchSpan>,
   topic: Topic,
   timestampMs: number,
   signal: AbortSignal,
@@ -71,7 +71,7 @@ export async function positionsAtTimestamp(
       async placeIn(segment, start) {
         const head = await deps.heads.read(topic.id, segment, signal);
         if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `segment ${segment} is gone`);
-        const offset = await findTimestamp(deps, topic, { head: ofLiving(head), start, timestampMs }, signal);
+        const offset = await deps.findTimestamp(topic, { head: ofLiving(head), start, timestampMs }, signal);
         return { offset, finished: head.state === 'sealed' && offset === head.tail };
       },
     },
@@ -80,7 +80,7 @@ export async function positionsAtTimestamp(
 }
 
 /** C2: from strong reads that begin after the call, or what is long there would appear as new. */
-export async function positionsAtTail(deps: ReadDeps, topic: Topic, signal: AbortSignal): Promise<readonly Position[]> {
+export async function positionsAtTail(deps: ReadDeps<BatchSpan>, topic: Topic, signal: AbortSignal): Promise<readonly Position[]> {
   const records = await readSegmentRecords(deps.table, { topic: topic.id, after: '' }, signal);
   const heads = new Map<SegmentId, Head | 'absent'>();
   for (;;) {

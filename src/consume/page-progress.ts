@@ -1,12 +1,12 @@
 import type { SegmentId } from '../model/ids.ts';
 import type { CursorState } from './cursor.ts';
-import type { BatchSlice } from './page.ts';
+import type { BatchSpan } from './page.ts';
 
 /**
  * Where a reader is who has the first `messages` of a page, which `state` is the end of. Pure. Segments of which some of the
  * page is still to come aren't finished for this reader, however the page left them.
  */
-export function stateAfter(state: CursorState, slices: readonly BatchSlice[], messages: number): CursorState {
+export function stateAfter(state: CursorState, slices: readonly BatchSpan[], messages: number): CursorState {
   const reached = new Map<SegmentId, number>();
   let left = messages;
   for (const { segment, from, to } of slices) {

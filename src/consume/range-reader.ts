@@ -1,4 +1,3 @@
-import { READ_RANGES_PARALLEL_MAX } from '../model/limits.ts';
 import type { Bytes } from '../model/message.ts';
 import { openScope } from '../state/abortable.ts';
 import type { ByteRange, ObjectRanges } from './object-ranges.ts';
@@ -12,9 +11,12 @@ export type RangeReader = {
   readonly end: () => void;
 };
 
+/** `parallelMax`: GETs that are in flight at once. */
+export type RangesWanted = { readonly wanted: readonly ByteRange[]; readonly gapBytesMax: number; readonly parallelMax: number };
+
 export function createRangeReader(
   ranges: ObjectRanges,
-  { wanted, gapBytesMax }: { readonly wanted: readonly ByteRange[]; readonly gapBytesMax: number },
+  { wanted, gapBytesMax, parallelMax }: RangesWanted,
   signal: AbortSignal,
 ): RangeReader {
   const plan = planRanges(wanted, gapBytesMax);
@@ -37,7 +39,7 @@ export function createRangeReader(
       const first = plan.rangeOf[index];
       if (want === undefined || first === undefined) throw new RangeError(`no run ${index} is wanted`);
       let bytes = 0;
-      for (let at = first; at < Math.min(first + READ_RANGES_PARALLEL_MAX, plan.ranges.length); at += 1) {
+      for (let at = first; at < Math.min(first + parallelMax, plan.ranges.length); at += 1) {
         const range = plan.ranges[at];
         if (range === undefined || (at > first && bytes >= aheadBytes)) break;
         void start(at, range);

@@ -3,12 +3,12 @@ import type { Entry } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
 import { READ_GAP_BYTES_MAX, READ_TOPIC_GAP_BYTES_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import { damaged } from './damage.ts';
-import type { ObjectRanges } from './object-ranges.ts';
-import type { BatchSlice } from './page.ts';
-import { createRangeReader, type RangeReader } from './range-reader.ts';
+import type { BatchSlice, BatchSpan } from './page.ts';
+import { isFull, NO_ROOM, type PageProgress, type PartProgress, passOver } from './part-progress.ts';
+import { isWithin, type OffsetRange, passedOver, type Quarantine } from './quarantine.ts';
 import type { Room } from './take-batch.ts';
-import { isFull, NO_ROOM, type PageProgress, type PartProgress, type TakeDeps, takeRun } from './take-run.ts';
 import { type WantedRun, wantedRuns } from './wanted-runs.ts';
 
 /** What is to be read of one segment: from this offset on, as far as the entries and the share go. */
@@ -17,76 +17,144 @@ export type Part = { readonly segment: SegmentId; readonly from: number; readonl
 /** `isFirst`: the page has nothing yet, so that its first message comes whatever its size. */
 export type PartsWanted = { readonly parts: readonly Part[]; readonly room: Room; readonly whole: boolean; readonly isFirst: boolean };
 
-/** What was read, and what it took. `trouble`: why nothing behind `next` could be; a read that begins there meets it again. */
-export type PartRead = {
-  readonly slices: readonly BatchSlice[];
+/**
+ * What was read, and what it took: all up to offset `next` but what is quarantined. `unchecked`: some of it was uploaded, and not
+ * looked at yet. `trouble`: why nothing behind `next` could be read; a read that begins there meets it again.
+ */
+export type PartRead<S extends BatchSpan = BatchSlice> = {
+  readonly slices: readonly S[];
   readonly next: number;
   readonly used: Room;
+  readonly unchecked: boolean;
   readonly trouble?: KelpError;
 };
 
-export type BatchReader = {
-  /** Reads the parts in their order until the room is used up. Every batch is verified, whichever way its bytes came. */
-  read(topic: Topic, wanted: PartsWanted, signal: AbortSignal): Promise<PartRead[]>;
+export type BatchReader<S extends BatchSpan = BatchSlice> = {
+  /** Reads the parts in their order until the room is used up. */
+  read(topic: Topic, wanted: PartsWanted, signal: AbortSignal): Promise<PartRead<S>[]>;
 };
 
-type Runs = { readonly runs: readonly WantedRun[]; /** Index of the first of them among all. */ readonly first: number };
+export type TakeInto<S extends BatchSpan> = {
+  readonly topic: string;
+  readonly quarantined: readonly OffsetRange[];
+  readonly part: PartProgress<S>;
+  readonly page: PageProgress;
+};
 
-export function createBatchReader(deps: TakeDeps & { readonly ranges: ObjectRanges }): BatchReader {
-  async function readPart(
-    topic: Topic,
-    { from, share }: Part,
-    { runs, first, reader, page }: Runs & { readonly reader: RangeReader; readonly page: PageProgress },
-  ): Promise<PartRead> {
-    const part: PartProgress = { slices: [], next: from, room: share, used: NO_ROOM };
-    const read = (): PartRead => ({ slices: part.slices, next: part.next, used: part.used });
-    for (const [index, run] of runs.entries()) {
-      if (isDone(part, page)) break;
-      try {
-        const bytes = await reader.read(first + index, page.room.bytes);
-        if (!(await takeRun(deps, run, { topic: topic.name, bytes, part, page }))) break;
-      } catch (error) {
-        const trouble = troubleOf(error, topic, { run, next: part.next });
-        // Whoever looks again shall see what the store has.
-        deps.ranges.forget(run.range.key);
-        return { ...read(), trouble };
-      }
-    }
-    return read();
-  }
+/** How runs are read, of which only some may be wanted in the end. */
+export type RunSource<S extends BatchSpan> = {
+  /** Begins nothing yet. */
+  open(wanted: readonly WantedRun[], gapBytesMax: number, signal: AbortSignal): OpenRuns<S>;
+  /** Something was wrong with it: whoever looks again shall see what the store has. */
+  forget(run: WantedRun): void;
+};
 
+export type OpenRuns<S extends BatchSpan> = {
+  /** Takes what fits of the run with this index; false where the part ends with it. Errors `corrupt`, `object-not-found`. */
+  take(index: number, into: TakeInto<S>): Promise<boolean>;
+  /** Ends what is still under way and that nobody else reads. */
+  readonly end: () => void;
+};
+
+type ReaderDeps<S extends BatchSpan> = {
+  readonly source: RunSource<S>;
+  readonly quarantine: Quarantine;
+  readonly telemetry: Telemetry;
+};
+type Runs<S extends BatchSpan> = {
+  readonly runs: readonly WantedRun[];
+  /** Index of the first of them among all. */
+  readonly first: number;
+  readonly open: OpenRuns<S>;
+};
+
+export function createBatchReader<S extends BatchSpan>(deps: ReaderDeps<S>): BatchReader<S> {
   return {
     async read(topic, { parts, room, whole, isFirst }, signal) {
       const runs = parts.map((part) => wantedRuns(topic.id, part));
-      const wanted = runs.flat().map((run) => run.range);
       const gapBytesMax = parts.length > 1 ? READ_TOPIC_GAP_BYTES_MAX : READ_GAP_BYTES_MAX;
-      const reader = createRangeReader(deps.ranges, { wanted, gapBytesMax }, signal);
+      const open = deps.source.open(runs.flat(), gapBytesMax, signal);
       const page: PageProgress = { room, isEmpty: isFirst, whole };
-      const reads: PartRead[] = [];
+      const reads: PartRead<S>[] = [];
       let first = 0;
       try {
         for (const [index, part] of parts.entries()) {
-          const own = { runs: runs[index] ?? [], first };
-          reads.push(await readPart(topic, part, { ...own, reader, page }));
+          const own = { runs: runs[index] ?? [], first, open };
+          reads.push(await readPart(deps, topic, { part, page, ...own }, signal));
           first += own.runs.length;
         }
       } finally {
-        reader.end();
+        open.end();
       }
       return reads;
     },
   };
 }
 
-const isDone = (part: PartProgress, page: PageProgress): boolean =>
+async function readPart<S extends BatchSpan>(
+  deps: ReaderDeps<S>,
+  topic: Topic,
+  { part: { from, share }, page, runs, first, open }: Runs<S> & { readonly part: Part; readonly page: PageProgress },
+  signal: AbortSignal,
+): Promise<PartRead<S>> {
+  const part: PartProgress<S> = { slices: [], next: from, room: share, used: NO_ROOM, passed: 0 };
+  let unchecked = false;
+  let trouble: KelpError | undefined;
+  for (const [index, run] of runs.entries()) {
+    if (isDone(part, page)) break;
+    try {
+      const looked = await look(deps, topic, { run, next: part.next }, signal);
+      unchecked ||= !looked.checked;
+      const end = run.offset + run.run.count;
+      if (isWithin(looked.quarantined, { from: part.next, to: end })) {
+        passOver(part, end);
+        continue;
+      }
+      if (!(await open.take(first + index, { topic: topic.name, quarantined: looked.quarantined, part, page }))) break;
+    } catch (error) {
+      trouble = troubleOf(error, topic, { run, next: part.next });
+      deps.source.forget(run);
+      if (run.uploaded !== undefined) deps.quarantine.forget(topic.id, run.uploaded.upload);
+      break;
+    }
+  }
+  if (part.passed > 0) deps.telemetry.count('kelp.read.quarantined', part.passed);
+  const { slices, next, used } = part;
+  return { slices, next, used, unchecked, ...(trouble === undefined ? {} : { trouble }) };
+}
+
+type Looked = { readonly checked: boolean; readonly quarantined: readonly OffsetRange[] };
+const WRITTEN: Looked = { checked: true, quarantined: [] };
+
+/** What was found in a run, if it is a client's own object: brokers write nothing that has to be looked at. */
+async function look(
+  { quarantine }: { readonly quarantine: Quarantine },
+  topic: Topic,
+  { run, next }: { readonly run: WantedRun; readonly next: number },
+  signal: AbortSignal,
+): Promise<Looked> {
+  if (run.uploaded === undefined) return WRITTEN;
+  const { upload, first } = run.uploaded;
+  const findings = await quarantine.of(topic.id, upload, signal);
+  if (findings === undefined) throw damaged(placeOf(topic, run, next), 'the item of an upload is missing');
+  return { checked: findings.checked, quarantined: passedOver(findings, first) };
+}
+
+const isDone = (part: PartProgress<BatchSpan>, page: PageProgress): boolean =>
   (!page.isEmpty && isFull(page.room)) || (part.slices.length > 0 && isFull(part.room));
 
+const placeOf = (topic: Topic, { segment, range, run, offset }: WantedRun, next: number) => ({
+  topic: topic.name,
+  segment,
+  offset: next,
+  nextOffset: offset + run.count,
+  object: range.key,
+});
+
 /** Damage and missing objects are trouble of this part only; anything else ends the read. */
-function troubleOf(error: unknown, topic: Topic, { run: wanted, next }: { readonly run: WantedRun; readonly next: number }): KelpError {
-  const { segment, range, run, offset } = wanted;
+function troubleOf(error: unknown, topic: Topic, { run, next }: { readonly run: WantedRun; readonly next: number }): KelpError {
   if (!(error instanceof KelpError)) throw error;
   if (error.kind === 'corrupt') return error;
   if (error.code !== 'object-not-found') throw error;
-  const where = { topic: topic.name, segment, offset: next, nextOffset: offset + run.count, object: range.key };
-  return damaged(where, 'a stored object is missing', error);
+  return damaged(placeOf(topic, run, next), 'a stored object is missing', error);
 }

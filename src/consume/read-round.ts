@@ -7,7 +7,8 @@ import { inParallel } from '../state/in-parallel.ts';
 import type { CursorState } from './cursor.ts';
 import { findEntries } from './find-entries.ts';
 import { type Position, replace } from './lineage.ts';
-import type { BatchSlice } from './page.ts';
+import type { BatchSpan } from './page.ts';
+import { less } from './part-progress.ts';
 import type { PartRead } from './read-batches.ts';
 import type { ReadDeps } from './read-from.ts';
 import { freshHead, ofLiving } from './read-head.ts';
@@ -21,7 +22,13 @@ export type RoundWanted = {
   /** Whether segments at their known tail are looked at anew; not needed right after a wait, whose polls just did. */
   readonly probe: boolean;
 };
-export type Round = { readonly slices: readonly BatchSlice[]; readonly state: CursorState; readonly trouble: Trouble | undefined };
+export type Round<S extends BatchSpan> = {
+  readonly slices: readonly S[];
+  readonly state: CursorState;
+  /** Whether anything was read, or passed over. */
+  readonly isFurther: boolean;
+  readonly trouble: Trouble | undefined;
+};
 /** Why nothing could be read of a segment that has something. */
 export type Trouble = { readonly segment: SegmentId; readonly error: KelpError };
 
@@ -30,12 +37,24 @@ type Open = Position & { readonly segment: SegmentId };
 type Reading = { readonly position: Open; readonly head: Head | undefined };
 type Behind = { readonly position: Open; readonly head: Head };
 type Found = Behind & { readonly entries: readonly Entry[]; readonly error?: KelpError };
-type Progress = { state: CursorState; readonly slices: BatchSlice[]; room: Room; readonly troubles: Trouble[] };
+type Progress<S extends BatchSpan> = {
+  state: CursorState;
+  readonly slices: S[];
+  room: Room;
+  isFurther: boolean;
+  readonly troubles: Trouble[];
+};
 
 /** One look at the segments that are open to the reader, and one page of what they have, shared fairly. */
-export async function readRound(deps: ReadDeps, topic: Topic, wanted: RoundWanted, signal: AbortSignal): Promise<Round> {
+export async function readRound<S extends BatchSpan>(
+  deps: ReadDeps<S>,
+  topic: Topic,
+  wanted: RoundWanted,
+  signal: AbortSignal,
+): Promise<Round<S>> {
   const positions = await cutStarts(deps, topic, wanted.state.positions, signal);
-  const progress: Progress = { state: { ...wanted.state, positions }, slices: [], room: wanted.room, troubles: [] };
+  const state = { ...wanted.state, positions };
+  const progress: Progress<S> = { state, slices: [], room: wanted.room, isFurther: false, troubles: [] };
   if (wanted.probe) await probe(deps, topic, progress, signal);
   settle(deps, topic, progress);
   for (let round = 0; round < READ_ROUNDS_MAX && hasMuchRoom(progress, wanted.room); round += 1) {
@@ -43,19 +62,24 @@ export async function readRound(deps: ReadDeps, topic: Topic, wanted: RoundWante
     if (behind.length === 0) break;
     await readShares(deps, topic, { behind, progress, whole: wanted.whole }, signal);
   }
-  return { slices: progress.slices, state: progress.state, trouble: progress.troubles[0] };
+  return { slices: progress.slices, state: progress.state, isFurther: progress.isFurther, trouble: progress.troubles[0] };
 }
 
 /** Small rests are left: a page needn't be full, and its index would be looked at once more for them. */
-const hasMuchRoom = ({ room, slices }: Progress, whole: Room): boolean =>
-  slices.length === 0 || (room.messages > whole.messages / 4 && room.bytes > whole.bytes / 4);
+const hasMuchRoom = ({ room, slices }: Progress<BatchSpan>, whole: Room): boolean =>
+  slices.length === 0 || (room.messages > whole.messages / 4 && room.bytes > whole.bytes / 4 && room.batches >= whole.batches / 4);
 
 export function openOf(positions: readonly Position[]): Open[] {
   return positions.filter((position): position is Open => !position.finished && position.segment !== '');
 }
 
 /** Messages below a segment's start are gone: the reader goes on from there. */
-async function cutStarts(deps: ReadDeps, topic: Topic, positions: readonly Position[], signal: AbortSignal): Promise<readonly Position[]> {
+async function cutStarts(
+  deps: ReadDeps<BatchSpan>,
+  topic: Topic,
+  positions: readonly Position[],
+  signal: AbortSignal,
+): Promise<readonly Position[]> {
   const open = openOf(positions);
   const starts = await inParallel(open, READ_SEGMENTS_PARALLEL_MAX, ({ segment }) => deps.startOf(topic.id, segment, signal));
   return open.reduce<readonly Position[]>((all, position, index) => {
@@ -64,13 +88,13 @@ async function cutStarts(deps: ReadDeps, topic: Topic, positions: readonly Posit
   }, positions);
 }
 
-function readings(deps: ReadDeps, topic: Topic, positions: readonly Position[]): Reading[] {
+function readings(deps: ReadDeps<BatchSpan>, topic: Topic, positions: readonly Position[]): Reading[] {
   return openOf(positions).map((position) => ({ position, head: deps.heads.known(topic.id, position.segment) }));
 }
 
 const isBehind = (reading: Reading): reading is Behind => reading.head !== undefined && reading.position.offset < reading.head.tail;
 
-function behindOf(deps: ReadDeps, topic: Topic, { state, troubles }: Progress): Behind[] {
+function behindOf(deps: ReadDeps<BatchSpan>, topic: Topic, { state, troubles }: Progress<BatchSpan>): Behind[] {
   const troubled = new Set(troubles.map((trouble) => trouble.segment));
   return readings(deps, topic, state.positions)
     .filter(isBehind)
@@ -81,7 +105,7 @@ function behindOf(deps: ReadDeps, topic: Topic, { state, troubles }: Progress): 
  * Strong reads of segments where no news are known: a few in each call, in turn, so that none is forgotten while others are
  * busy; all of them before the answer may be that there is nothing.
  */
-async function probe(deps: ReadDeps, topic: Topic, progress: Progress, signal: AbortSignal): Promise<void> {
+async function probe(deps: ReadDeps<BatchSpan>, topic: Topic, progress: Progress<BatchSpan>, signal: AbortSignal): Promise<void> {
   const all = readings(deps, topic, progress.state.positions);
   const quiet = rotated(all, progress.state.probeTurn).filter((reading) => !isBehind(reading));
   let hasNews = quiet.length < all.length;
@@ -94,7 +118,7 @@ async function probe(deps: ReadDeps, topic: Topic, progress: Progress, signal: A
 }
 
 /** Marks what is read to its sealed end: offset and seal from one state of the head. */
-function settle(deps: ReadDeps, topic: Topic, progress: Progress): void {
+function settle(deps: ReadDeps<BatchSpan>, topic: Topic, progress: Progress<BatchSpan>): void {
   let { positions } = progress.state;
   for (const { position, head } of readings(deps, topic, positions)) {
     if (head === undefined || ofLiving(head).state !== 'sealed' || position.offset < head.tail) continue;
@@ -104,10 +128,10 @@ function settle(deps: ReadDeps, topic: Topic, progress: Progress): void {
 }
 
 /** The next few that are behind read a share each; their index entries are found side by side, their objects together. */
-async function readShares(
-  deps: ReadDeps,
+async function readShares<S extends BatchSpan>(
+  deps: ReadDeps<S>,
   topic: Topic,
-  { behind, progress, whole }: { readonly behind: readonly Behind[]; readonly progress: Progress; readonly whole: boolean },
+  { behind, progress, whole }: { readonly behind: readonly Behind[]; readonly progress: Progress<S>; readonly whole: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const count = Math.min(behind.length, READ_PARTS_MAX, progress.room.messages);
@@ -125,7 +149,7 @@ async function readShares(
 
 /** A hole in one segment's index must not keep the reader from the others. */
 async function find(
-  deps: ReadDeps,
+  deps: ReadDeps<BatchSpan>,
   topic: Topic,
   { reading, share }: { readonly reading: Behind; readonly share: Room },
   signal: AbortSignal,
@@ -139,15 +163,16 @@ async function find(
   }
 }
 
-function take(progress: Progress, { position, head, error: hole }: Found, read: PartRead): void {
+function take<S extends BatchSpan>(progress: Progress<S>, { position, head, error: hole }: Found, read: PartRead<S>): void {
   const error = hole ?? read.trouble;
   if (error !== undefined) progress.troubles.push({ segment: position.segment, error });
+  const isFurther = read.next > position.offset;
   // There was no room left: its turn is next.
-  if (error === undefined && read.slices.length === 0) return;
+  if (error === undefined && !isFurther) return;
   const finished = head.state === 'sealed' && read.next === head.tail;
-  const { messages, bytes } = progress.room;
   progress.slices.push(...read.slices);
-  progress.room = { messages: messages - read.used.messages, bytes: bytes - read.used.bytes };
+  progress.isFurther ||= isFurther;
+  progress.room = less(progress.room, read.used);
   progress.state = {
     ...progress.state,
     positions: replace(progress.state.positions, { ...position, offset: read.next, finished }),

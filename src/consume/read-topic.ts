@@ -6,28 +6,34 @@ import type { Clock } from '../ports/clock.ts';
 import { type CursorState, decodeCursor, encodeCursor } from './cursor.ts';
 import { BEGINNING, type Position } from './lineage.ts';
 import { openSegments, positionsAtTail, positionsAtTimestamp } from './open-segments.ts';
-import type { BatchSlice, ReadBounds, TopicPage } from './page.ts';
+import type { BatchSpan, ReadBounds, TopicPage } from './page.ts';
 import { stateAfter } from './page-progress.ts';
 import { noteDamage, type ReadDeps } from './read-from.ts';
 import { freshHead, ofLiving } from './read-head.ts';
 import { openOf, readRound } from './read-round.ts';
 
-export type TopicDeps = ReadDeps & { readonly clock: Clock; readonly authenticator: Authenticator };
+export type TopicDeps<S extends BatchSpan> = ReadDeps<S> & { readonly clock: Clock; readonly authenticator: Authenticator };
 export type TopicWanted = { readonly cursor: string } & ReadBounds;
 
 const TIMESTAMP = /^timestamp:(0|[1-9][0-9]{0,14})$/;
 
 /** One page of a topic: where the cursor stands, open what may be read by now, read a round; nothing: wait for any news. */
-export async function readTopic(deps: TopicDeps, topic: Topic, wanted: TopicWanted, signal: AbortSignal): Promise<TopicPage> {
+export async function readTopic<S extends BatchSpan>(
+  deps: TopicDeps<S>,
+  topic: Topic,
+  wanted: TopicWanted,
+  signal: AbortSignal,
+): Promise<TopicPage<S>> {
   const endMs = deps.clock.monotonicMs() + Math.min(wanted.waitMs, WAIT_MS_MAX);
-  const bounds = { room: { messages: wanted.messagesMax, bytes: wanted.bytesMax }, whole: wanted.wholeBatches === true };
+  const room = { messages: wanted.messagesMax, bytes: wanted.bytesMax, batches: wanted.batchesMax ?? Infinity };
+  const bounds = { room, whole: wanted.wholeBatches === true };
   let state = await begin(deps, topic, wanted.cursor, signal);
   let probe = true;
-  // Bounded: each turn finishes a segment, is one of few attempts, or waits.
+  // Bounded: each turn finishes a segment, passes over messages, is one of few attempts, or waits.
   for (let attempt = 1; ;) {
     state = { ...state, positions: await openSegments(deps, topic, { positions: state.positions }, signal) };
     const round = await readRound(deps, topic, { ...bounds, state, probe }, signal);
-    const isFurther = finishedCount(round.state.positions) > finishedCount(state.positions);
+    const isFurther = round.isFurther || finishedCount(round.state.positions) > finishedCount(state.positions);
     ({ state } = round);
     if (round.slices.length > 0) return pageOf(deps, topic, state, round.slices);
     if (round.trouble !== undefined) {
@@ -44,7 +50,7 @@ export async function readTopic(deps: TopicDeps, topic: Topic, wanted: TopicWant
   }
 }
 
-async function begin(deps: TopicDeps, topic: Topic, cursor: string, signal: AbortSignal): Promise<CursorState> {
+async function begin(deps: TopicDeps<BatchSpan>, topic: Topic, cursor: string, signal: AbortSignal): Promise<CursorState> {
   const turns = { readTurn: 0, probeTurn: 0 };
   if (cursor === 'earliest') return { ...turns, positions: BEGINNING };
   if (cursor === 'latest') return { ...turns, positions: await positionsAtTail(deps, topic, signal) };
@@ -57,7 +63,7 @@ async function begin(deps: TopicDeps, topic: Topic, cursor: string, signal: Abor
 const finishedCount = (positions: readonly Position[]): number => positions.filter((position) => position.finished).length;
 
 async function hasNews(
-  deps: TopicDeps,
+  deps: TopicDeps<BatchSpan>,
   topic: Topic,
   { state, leftMs }: { readonly state: CursorState; readonly leftMs: number },
   signal: AbortSignal,
@@ -74,7 +80,12 @@ async function hasNews(
   return head !== undefined && ofLiving(head) === head;
 }
 
-async function pageOf(deps: TopicDeps, topic: Topic, state: CursorState, slices: readonly BatchSlice[]): Promise<TopicPage> {
+async function pageOf<S extends BatchSpan>(
+  deps: TopicDeps<BatchSpan>,
+  topic: Topic,
+  state: CursorState,
+  slices: readonly S[],
+): Promise<TopicPage<S>> {
   return {
     slices,
     cursor: await encodeCursor(topic, state, deps.authenticator),

@@ -1,21 +1,38 @@
 import { readBatchHeader, verifyBatch } from '../format/record-batch-header.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Bytes } from '../model/message.ts';
+import { isTouched, type OffsetRange } from './quarantine.ts';
 
 /** A stretch of offsets of a run: one whole batch, or damage. Together they are the run's offsets without a gap. */
-export type RunPart = { readonly offset: number; readonly count: number; /** Undefined: damaged. */ readonly bytes: Bytes | undefined };
+export type RunPart = {
+  readonly offset: number;
+  readonly count: number;
+  /** Undefined: damaged, or `quarantined`, and then nobody has looked whether it is. */
+  readonly bytes: Bytes | undefined;
+  readonly quarantined?: true;
+};
 
-export type RunPlace = { readonly offset: number; readonly count: number; readonly bytes: number };
+export type RunPlace = {
+  readonly offset: number;
+  readonly count: number;
+  readonly bytes: number;
+  /** Offsets of batches that are passed over. Their headers were checked before they became part of the segment. */
+  readonly quarantined?: readonly OffsetRange[];
+};
 export type SplitRun = (bytes: Bytes, run: RunPlace) => readonly RunPart[];
 
-type Found = { readonly bytes: Bytes; /** Undefined: its checksum is wrong. */ readonly count: number | undefined };
+type Found = {
+  readonly bytes: Bytes;
+  /** Undefined: its checksum is wrong. */ readonly count: number | undefined;
+  readonly quarantined?: true;
+};
 
 /**
  * The batches of a run whose first message has offset `offset`. Batches don't hold their offsets: they follow from the
  * counts of those before, or, behind damage, from the counts of those up to the run's end, which the index knows.
  */
 export function splitRun(bytes: Bytes, run: RunPlace): RunPart[] {
-  const { found, complete } = walk(bytes);
+  const { found, complete } = walk(bytes, run);
   const whole = complete && bytes.length === run.bytes;
   const firstDamaged = found.findIndex((batch) => batch.count === undefined);
   const front = firstDamaged === -1 ? found : found.slice(0, firstDamaged);
@@ -40,7 +57,8 @@ export function createRunSplitter(): SplitRun {
   return (bytes, run) => {
     const parts = known.get(bytes.buffer) ?? new Map<string, readonly RunPart[]>();
     known.set(bytes.buffer, parts);
-    const name = [bytes.byteOffset, bytes.length, run.offset, run.count, run.bytes].join('/');
+    const passed = run.quarantined?.map(({ from, to }) => `${from}-${to}`) ?? [];
+    const name = [bytes.byteOffset, bytes.length, run.offset, run.count, run.bytes, ...passed].join('/');
     const before = parts.get(name);
     if (before !== undefined) return before;
     const split = splitRun(bytes, run);
@@ -50,14 +68,20 @@ export function createRunSplitter(): SplitRun {
 }
 
 /** `complete`: the batches' lengths lead exactly to the end. */
-function walk(bytes: Bytes): { readonly found: readonly Found[]; readonly complete: boolean } {
+function walk(bytes: Bytes, { offset, quarantined = [] }: RunPlace): { readonly found: readonly Found[]; readonly complete: boolean } {
   const found: Found[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const batch = attempt(() => bytes.subarray(at, at + readBatchHeader(bytes, at).bytes));
-    if (batch === undefined) return { found, complete: false };
-    found.push({ bytes: batch, count: attempt(() => verifyBatch(batch).count) });
-    at += batch.length;
+  let next = offset;
+  for (let at = 0; at < bytes.length;) {
+    const header = attempt(() => readBatchHeader(bytes, at));
+    if (header === undefined) return { found, complete: false };
+    const batch = bytes.subarray(at, at + header.bytes);
+    const isPassed = isTouched(quarantined, { from: next, to: next + header.count });
+    const count = isPassed ? header.count : attempt(() => verifyBatch(batch).count);
+    // Behind damage no offset is certain, so nobody knows which batches were meant.
+    if (count === undefined && quarantined.length > 0) return { found, complete: false };
+    found.push({ bytes: batch, count, ...(isPassed ? { quarantined: true } : {}) });
+    at += header.bytes;
+    next += count ?? 0;
   }
   return { found, complete: true };
 }
@@ -76,8 +100,9 @@ const sum = (batches: readonly Found[]): number => batches.reduce((total, batch)
 
 function placed(batches: readonly Found[], offset: number): RunPart[] {
   let next = offset;
-  return batches.map(({ bytes, count = 0 }) => {
+  return batches.map(({ bytes, count = 0, quarantined }) => {
     next += count;
-    return { offset: next - count, count, bytes };
+    const place = { offset: next - count, count };
+    return quarantined === true ? { ...place, bytes: undefined, quarantined } : { ...place, bytes };
   });
 }

@@ -2,8 +2,8 @@ import { readBatchHeader } from '../format/record-batch-header.ts';
 import type { StoredMessage } from '../model/message.ts';
 import type { BatchDecoder, PlacedBatch } from './decode-batch.ts';
 
-/** What a page may still take. */
-export type Room = { readonly messages: number; readonly bytes: number };
+/** What a page may still take. Batches count where they are not read: each costs a look of its own. */
+export type Room = { readonly messages: number; readonly bytes: number; readonly batches: number };
 /** Offsets `from` to `to` − 1, and what they cost; `to` = `from`: no room. */
 export type Taken = { readonly to: number; readonly bytes: number };
 
@@ -36,10 +36,12 @@ export async function takeMessages(decoder: BatchDecoder, batch: PlacedBatch, { 
 }
 
 /** The same for whoever hands out batches as they are stored: whole ones, counted as stored. */
-export function takeWhole(batch: PlacedBatch, { from, room, least }: TakeBounds): Taken {
-  const end = batch.baseOffset + batch.count;
-  const bytes = batch.bytes.length;
-  const fits = (into: Room): boolean => end - from <= into.messages && bytes <= into.bytes;
+export function takeWhole(
+  { baseOffset, count, bytes }: { readonly baseOffset: number; readonly count: number; readonly bytes: number },
+  { from, room, least }: TakeBounds,
+): Taken {
+  const end = baseOffset + count;
+  const fits = (into: Room): boolean => end - from <= into.messages && bytes <= into.bytes && into.batches >= 1;
   return fits(room) || fits(least) ? { to: end, bytes } : { to: from, bytes: 0 };
 }
 

@@ -18,5 +18,6 @@ export function turnBehind(served: readonly Player[], turn: number): number {
 
 /** An equal share of the room for each of `count`, and a message at least. */
 export function shareOf(room: Room, count: number): Room {
-  return { messages: Math.max(1, Math.floor(room.messages / count)), bytes: Math.max(1, Math.floor(room.bytes / count)) };
+  const share = (whole: number): number => Math.max(1, Math.floor(whole / count));
+  return { messages: share(room.messages), bytes: share(room.bytes), batches: share(room.batches) };
 }

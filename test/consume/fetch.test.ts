@@ -86,7 +86,7 @@ describe('reading a segment by offset', () => {
     const successors = [{ segment: segmentId(1), ...ALL }];
     await log.seal(segment, { successors });
     const page = await log.consumer.readSegment(log.topic, { segment, from: { offset: 1 }, ...EVERYTHING, waitMs: 25_000 }, calm());
-    expect(page).toEqual({ slices: [], start: 0, nextOffset: 1, tail: 1, sealed: true, successors });
+    expect(page).toEqual({ slices: [], start: 0, offset: 1, nextOffset: 1, tail: 1, sealed: true, successors, unchecked: false });
     expect(log.clock.sleeping()).toBe(0);
   });
 

@@ -17,7 +17,7 @@ async function readSegment(
 ): Promise<ProcessState> {
   const deps = readDeps(table);
   const topic = topicItem([WHOLE]);
-  const room = { messages: options.messagesMax, bytes: 1_000 };
+  const room = { messages: options.messagesMax, bytes: 1_000, batches: Infinity };
   const faults: string[] = [];
   let next = 0;
   for (let round = 0; round < options.rounds; round += 1) {

@@ -7,14 +7,14 @@ import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { brokerDeps } from './broker.ts';
 
 /** A reading broker's ports. Of objects, what index entries say is believed. */
-export function readDeps(table: MetadataTable): ReadDeps {
+export function readDeps(table: MetadataTable): ReadDeps<BatchSlice> {
   const { heads, telemetry } = brokerDeps(table, { instance: 'r', nowMs: 0 });
   return {
     table,
     heads,
     pages: createIndexPages(table),
     batches,
-    decoder: { messages: unused, records: unused } as unknown as ReadDeps['decoder'],
+    findTimestamp: unused,
     tail: { wait: unused },
     telemetry,
     startOf: async () => 0,
@@ -37,7 +37,7 @@ const batches: BatchReader = {
         left -= to - next;
         next = to;
       }
-      return { slices, next, used: { messages: next - from, bytes: 0 } };
+      return { slices, next, used: { messages: next - from, bytes: 0, batches: slices.length }, unchecked: false };
     });
   },
 };

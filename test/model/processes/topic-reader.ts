@@ -39,7 +39,7 @@ async function readPage(table: MetadataTable, state: ProcessState, options: Topi
   };
   const cursor = (state['cursor'] as CursorState | undefined) ?? (await first());
   const positions = await openSegments(deps, topic, { positions: cursor.positions }, NEVER_ABORTED);
-  const wanted = { state: { ...cursor, positions }, room: { messages: 1, bytes: 1_000 }, whole: false, probe: true };
+  const wanted = { state: { ...cursor, positions }, room: { messages: 1, bytes: 1_000, batches: Infinity }, whole: false, probe: true };
   const round = await readRound(deps, topic, wanted, NEVER_ABORTED);
   const read = round.slices.map((slice) => `${slice.segment}@${slice.from}`);
   return { read: [...(state['read'] as readonly string[]), ...read], cursor: round.state };
