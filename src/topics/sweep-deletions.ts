@@ -1,44 +1,37 @@
 import { decodeDeletion, type DeletionRecord } from '../format/deletion-item.ts';
-import { deletionsPartition, namesPartition, topicKey } from '../format/item-key.ts';
+import { deletionKey, deletionsPartition, namesPartition, topicKey, uploadsPartition } from '../format/item-key.ts';
 import { stringField } from '../format/item-fields.ts';
 import { decodeName } from '../format/name-item.ts';
 import { decodeTopic } from '../format/topic-item.ts';
-import { SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
+import type { TopicId } from '../model/ids.ts';
+import { CLEANUP_PAGE_MAX, SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
+import type { Complete, SweptDeletions } from '../model/sweep-report.ts';
 import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item, Query } from '../ports/metadata-table.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { queryPages } from '../state/query-pages.ts';
 import { readTopic } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
-import { type CleanUpDeps, cleanUpTopic, deleteObjects } from './clean-up-topic.ts';
+import { type CleanUpDeps, cleanUpTopic, deleteObjects, prefixesOf } from './clean-up-topic.ts';
 import { freeName } from './free-name.ts';
 import { newTopicId } from './topic-id.ts';
 
-/** What a sweep has done. */
-export type Swept = {
-  /** Deletions that were stopped before their name was free. */
-  readonly carriedOn: number;
-  /** Topics whose objects and index pages are gone. */
-  readonly cleaned: number;
-  /** Objects of topics that were clean: a PUT that was paused has brought them back. */
-  readonly strays: number;
-  /** Topics that something went wrong with; the next sweep tries again. */
-  readonly failed: number;
-  /** Whether all was looked at; if not, its time was over. */
-  readonly complete: boolean;
-};
-
 type Counts = { carriedOn: number; cleaned: number; strays: number; failed: number };
-type Sweep = { readonly deps: CleanUpDeps; readonly counts: Counts; readonly signal: AbortSignal };
+type Sweep = { readonly deps: CleanUpDeps; readonly dryRun: boolean; readonly counts: Counts; readonly signal: AbortSignal };
 
 /**
  * Finishes deletions in which somebody was stopped, and lists once more what topics that are gone have left. As safe as asking
  * for the deletion again: all of it goes by topic ids that nobody uses any more. Begins anywhere, so that what one sweep has no
  * time for is not what the next one has none for. Ends with its signal without an error; rejects when the table can't be listed.
+ * `dryRun`: only counts.
  */
-export async function sweepDeletions(deps: CleanUpDeps, signal: AbortSignal): Promise<Swept> {
+export async function sweepDeletions(
+  deps: CleanUpDeps,
+  { dryRun }: { readonly dryRun: boolean },
+  signal: AbortSignal,
+): Promise<SweptDeletions & Complete> {
   const counts: Counts = { carriedOn: 0, cleaned: 0, strays: 0, failed: 0 };
-  const sweep = { deps, counts, signal };
+  const sweep = { deps, dryRun, counts, signal };
   const deletions = deletionsPartition(TENANT_DEFAULT);
   const start = newTopicId(deps.random);
   try {
@@ -72,21 +65,39 @@ async function forEachItem(
 }
 
 /** Whoever deletes a topic may be stopped before there is a record of it: only the name leads to it then. */
-async function finishDeletion({ deps, counts, signal }: Sweep, item: Item): Promise<void> {
+async function finishDeletion({ deps, dryRun, counts, signal }: Sweep, item: Item): Promise<void> {
   const { topic: id } = decodeName(item);
   const found = id === undefined ? undefined : await deps.table.get(topicKey(id), signal);
   if (found === undefined) return;
-  const { id: deleted, state, changes } = decodeTopic(found);
+  const { id: deleted, tenant, state, changes } = decodeTopic(found);
   if (state !== 'deleted' && !changes.some(({ kind }) => kind === 'delete')) return;
-  await freeName(deps, await carryOn(deps, deleted, signal), signal);
+  if (!dryRun) await freeName(deps, await carryOn(deps, deleted, signal), signal);
+  // Its record would be found by what comes next.
+  else if ((await deps.table.get(deletionKey(tenant, deleted), signal)) === undefined) counts.cleaned += 1;
   counts.carriedOn += 1;
 }
 
-async function cleanUp({ deps, counts, signal }: Sweep, { topic, state }: DeletionRecord): Promise<void> {
+async function cleanUp({ deps, dryRun, counts, signal }: Sweep, { topic, state }: DeletionRecord): Promise<void> {
   if (state === 'cleaned') {
-    counts.strays += await deleteObjects(deps, topic, signal);
+    counts.strays += dryRun ? await countObjects(deps, topic, signal) : await deleteObjects(deps, topic, signal);
     return;
   }
-  await cleanUpTopic(deps, await readTopic(deps, topic, signal), signal);
+  if (!dryRun) await cleanUpTopic(deps, await readTopic(deps, topic, signal), signal);
   counts.cleaned += 1;
+}
+
+/** What `deleteObjects` would delete. */
+async function countObjects({ store, table }: CleanUpDeps, topic: TopicId, signal: AbortSignal): Promise<number> {
+  let strays = 0;
+  for (const prefix of prefixesOf(topic)) {
+    for (let after: string | undefined; ;) {
+      const page = await store.list(prefix, { ...(after === undefined ? {} : { after }), limit: CLEANUP_PAGE_MAX }, signal);
+      strays += page.objects.length;
+      after = page.next;
+      if (after === undefined) break;
+    }
+  }
+  const uploads = { pk: uploadsPartition(topic), limit: CLEANUP_PAGE_MAX };
+  for await (const items of queryPages(table, uploads, signal)) strays += items.length;
+  return strays;
 }

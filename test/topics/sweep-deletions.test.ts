@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { batchObjectKey, batchObjectPrefix } from '../../src/format/object-key.ts';
-import { pagesPartition } from '../../src/format/item-key.ts';
+import { batchObjectKey, batchObjectPrefix, uploadObjectKey } from '../../src/format/object-key.ts';
+import { pagesPartition, uploadKey } from '../../src/format/item-key.ts';
 import { KelpError } from '../../src/model/errors.ts';
+import type { Complete, SweptDeletions } from '../../src/model/sweep-report.ts';
 import { minuteOf, type ObjectId, segmentId, type TopicId } from '../../src/model/ids.ts';
 import { TENANT_DEFAULT, type Topic } from '../../src/model/topic.ts';
-import { sweepDeletions, type Swept } from '../../src/topics/sweep-deletions.ts';
+import { sweepDeletions } from '../../src/topics/sweep-deletions.ts';
+import { leftInShort, stage } from '../reference/some-uploads.ts';
+import { encodeUpload } from '../../src/format/upload-item.ts';
 import { oneSegment, publishOf } from '../publish/requests.ts';
-import { interceptStore } from '../simulation/intercept.ts';
+import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { killAtEveryStep } from '../simulation/kill-at-every-step.ts';
 import { readValues } from '../simulation/read-log.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
@@ -14,8 +17,10 @@ import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/
 /** More than a head takes, so that there are index pages. */
 const MESSAGES = 20;
 
+type Swept = SweptDeletions & Complete;
+
 const sweep = (world: TestWorld, broker: TestBroker = world.broker(), signal = world.signal): Promise<Swept> =>
-  world.run(sweepDeletions(broker.deps, signal));
+  world.run(sweepDeletions(broker.deps, { dryRun: false }, signal));
 
 const nothing: Swept = { carriedOn: 0, cleaned: 0, strays: 0, failed: 0, complete: true };
 
@@ -54,6 +59,19 @@ const refusing = (world: TestWorld, ...topics: readonly Topic[]) =>
     return call.op === 'delete' && isRefused ? Promise.reject(new KelpError('unavailable', 'store-unavailable', 'refused')) : make();
   });
 
+/** One that finds any write. */
+function readingOnly(world: TestWorld): TestBroker {
+  const table = interceptTable(world.table, (call, make) => {
+    if (call.op !== 'get' && call.op !== 'query') throw new Error(`a dry sweep has done ${call.name}`);
+    return make();
+  });
+  const store = interceptStore(world.store, (call, make) => {
+    if (call.op === 'put' || call.op === 'delete') throw new Error(`a dry sweep has done ${call.op} ${call.key}`);
+    return make();
+  });
+  return world.broker({ table, store });
+}
+
 describe('a sweep', () => {
   test('finishes a deletion that was killed at any step, and leaves a topic alone that is none', async () => {
     let carriedOn = 0;
@@ -62,7 +80,9 @@ describe('a sweep', () => {
       prepare: filled,
       act: (broker, _, world) => broker.topics.delete('t', world.signal),
       async check(world, old) {
+        const would = await world.run(sweepDeletions(readingOnly(world).deps, { dryRun: true }, world.signal));
         const swept = await sweep(world);
+        expect(would).toEqual(swept);
         expect(swept).toMatchObject({ failed: 0, complete: true });
         carriedOn += swept.carriedOn;
         const { topics } = await world.run(world.broker().topics.list({ limit: 10 }, world.signal));
@@ -100,6 +120,24 @@ describe('a sweep', () => {
     await world.store.put(batchObjectKey(old.id, minuteOf(0), 'o000000000000000' as ObjectId), [Uint8Array.of(1)], world.signal);
     expect(await sweep(world)).toEqual({ ...nothing, strays: 1 });
     expect(await left(world, old)).toEqual([0, 0, 'cleaned']);
+  });
+
+  test('takes uploads too, and what comes of them afterwards', async () => {
+    const world = createTestWorld();
+    const old = await halfDeleted(world, 't');
+    const nowMs = world.clock.nowMs();
+    const [upload] = [await stage(world, old, { nowMs, name: 'a' }), await stage(world, old, { nowMs, name: 'b' })];
+    const kept = await world.topic(1, 'kept');
+    await stage(world, kept, { nowMs, name: 'a' });
+    await sweep(world);
+    expect([await leftInShort(world, old), await leftInShort(world, kept)]).toEqual(['0 objects', 'staged, 1 objects']);
+    // A PUT that was paused, and a broker that was.
+    await world.store.put(uploadObjectKey(old.id, upload.upload), [Uint8Array.of(1)], world.signal);
+    await world.table.put(uploadKey(old.id, upload.upload), encodeUpload(upload), [], world.signal);
+    expect(await world.run(sweepDeletions(readingOnly(world).deps, { dryRun: true }, world.signal))).toEqual({ ...nothing, strays: 2 });
+    expect(await sweep(world)).toEqual({ ...nothing, strays: 2 });
+    expect(await sweep(world)).toEqual(nothing);
+    expect([await leftInShort(world, old), await leftInShort(world, kept)]).toEqual(['0 objects', 'staged, 1 objects']);
   });
 
   test('goes on behind one that fails, and says so', async () => {
@@ -141,7 +179,7 @@ describe('a sweep', () => {
     for (let n = 0; n < 10; n += 1) {
       for (const { id } of topics)
         await world.store.put(batchObjectKey(id, minuteOf(0), 'o000000000000000' as ObjectId), [Uint8Array.of(1)], world.signal);
-      const swept = await world.run(sweepDeletions({ ...broker.deps, table }, world.signal));
+      const swept = await world.run(sweepDeletions({ ...broker.deps, table }, { dryRun: false }, world.signal));
       expect(swept).toEqual(n === 0 ? { ...nothing, cleaned: 4 } : { ...nothing, strays: 4 });
     }
   });
