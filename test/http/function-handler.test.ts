@@ -6,7 +6,6 @@ import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createFunctionHandler, createInvocations, type FunctionHandler, functionRuntime } from '../../src/http/function-handler.ts';
 import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/function-limits.ts';
-import { MESSAGE_BYTES_MAX } from '../../src/model/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { interceptStore } from '../simulation/intercept.ts';
@@ -200,29 +199,6 @@ test('events of a stream come together, and waiting ends with the first of them'
   const result = await opening;
   expect([result.statusCode, result.headers?.['content-type']]).toEqual([200, 'text/event-stream']);
   expect(result.body).toMatch(new RegExp(`^:\n\nid: ${log.segment}:1\ndata: .*\n\n$`));
-});
-
-test('a message that is too large as JSON is refused as such, and comes as a batch', async () => {
-  const bytes = new Uint8Array(MESSAGE_BYTES_MAX - 1_024).fill(0x01);
-  await log.publishRaw(bytes, {
-    query: '?key=a',
-    headers: { 'content-type': 'text/plain' },
-  });
-  for (const accept of ['application/json', 'application/x-ndjson', 'text/event-stream']) {
-    const refused = await log.read('?limit=1&maxBytes=1', { accept });
-    expect([accept, refused.status, refused.json]).toEqual([
-      accept,
-      413,
-      expect.objectContaining({
-        code: 'too-large',
-        field: 'maxBytes',
-        retryable: false,
-        detail: expect.stringContaining('in another form'),
-      }),
-    ]);
-  }
-  const batch = await log.read('', { accept: 'application/vnd.kelp.batch' });
-  expect([batch.status, batch.bytes.length > 0, batch.headers.get('kelp-next-offset')]).toEqual([200, true, '1']);
 });
 
 describe('J-48 frozen-and-thawed-function', () => {
