@@ -1,4 +1,4 @@
-import type { CommitId } from '../model/ids.ts';
+import type { CommitId, Minute } from '../model/ids.ts';
 import { type Range, type SegmentRange, TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
 import { asItem, checkVersion, integerField, listField, stringField } from './item-fields.ts';
@@ -16,6 +16,8 @@ export type RecordedPart = {
   readonly cid: CommitId;
   /** The segment's tail before the first send under this id. */
   readonly tail: number;
+  /** Of every object that this attempt may commit: a head's floor above it ends the attempt. Absent: any. */
+  readonly minute?: Minute;
   /** First offset, once that is known. */
   readonly offset?: number;
   /** Refused for good, and never stored: the segment's tail was this, and not the expected one. */
@@ -51,6 +53,7 @@ function encodePart(part: RecordedPart): Item {
     to: part.partitions.hi,
     i: part.cid,
     tail: part.tail,
+    ...(part.minute === undefined ? {} : { m: part.minute }),
     ...(part.offset === undefined ? {} : { offset: part.offset }),
     ...(part.refusedAtTail === undefined ? {} : { refused: part.refusedAtTail }),
   };
@@ -74,6 +77,7 @@ function decodePart(value: Value): RecordedPart {
     partitions: { lo: integerField(item, 'from'), hi: integerField(item, 'to') },
     cid: stringField(item, 'i') as CommitId,
     tail: integerField(item, 'tail'),
+    ...(item['m'] === undefined ? {} : { minute: stringField(item, 'm') as Minute }),
     ...(item['offset'] === undefined ? {} : { offset: integerField(item, 'offset') }),
     ...(item['refused'] === undefined ? {} : { refusedAtTail: integerField(item, 'refused') }),
   };

@@ -108,6 +108,8 @@ export const DUPLICATE_PAGES_MAX = 8;
 export const PENDING_WAIT_MS = 100;
 /** How often a publish follows successors, or uploads anew behind a floor. */
 export const MOVES_MAX = 16;
+/** Looks at an upload before it is left: each finds what somebody else has written there meanwhile. */
+export const CLAIM_LOOKS_MAX = 16;
 /** Uploads of one object, each under a key of its own. */
 export const PUT_ATTEMPTS_MAX = 8;
 /** One group: its PUT, and its commits with all their attempts. It ends earlier with the last caller that waits for it. */

@@ -1,27 +1,27 @@
 import type { IdempotencyRecord, RecordedPart } from '../format/idempotency-item.ts';
-import { idempotencyKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
 import { MOVES_MAX } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { Hold } from './admit.ts';
 import { tailMismatchError } from './commit-outcome.ts';
 import type { PartOptions } from './encode-slice.ts';
-import type { PartOutcome } from './part.ts';
-import type { PlaceDeps } from './place-slices.ts';
+import type { AttemptOutcome, Claimant } from './claim-uploads.ts';
 import type { Placed } from './request.ts';
-import { newAttempt, openRecord, type RecordDeps, replaceRecord } from './request-record.ts';
+import { type AttemptPlace, newAttempt, type RecordDeps, type RequestRecord } from './request-record.ts';
 import { segmentSealed } from '../model/segment-sealed.ts';
-import { changesTooFast, type Recorded, sendParts } from './send-parts.ts';
+import { changesTooFast, type Recorded, type SendDeps, sendParts } from './send-parts.ts';
 import { cut, type Slice, unitCount } from './slice.ts';
 
-export type DeduplicateDeps = PlaceDeps & RecordDeps;
+export type DeduplicateDeps = SendDeps & RecordDeps;
 
-/** A request with an Idempotency-Key. `whole`: its content as one slice for all partitions; `ranges`: the open ones now. */
-export type KeyedRequest = {
+/**
+ * A request with an Idempotency-Key, or with uploads, or both. `whole`: its content as one slice for all partitions; `ranges`:
+ * the open ones now. `claimant`: where there are uploads.
+ */
+export type RecordedRequest = {
   readonly topic: Topic;
-  /** SHA-256 of the key. */
-  readonly digest: string;
-  readonly requestHash: string;
+  readonly record: RequestRecord;
+  readonly claimant?: Claimant;
   readonly whole: Slice;
   readonly ranges: readonly SegmentRange[];
   readonly options: PartOptions;
@@ -30,20 +30,20 @@ export type KeyedRequest = {
 
 /** What this handler knows. `decided`: what became of attempts, by their ids, so that none is sent twice. */
 type Progress = {
-  readonly request: KeyedRequest;
+  readonly request: RecordedRequest;
   readonly results: (Placed | KelpError)[];
   readonly decided: Map<string, readonly RecordedPart[]>;
 };
 
 /**
- * I1: an item says which attempts, one for each segment, may land; every handler of this request, now or in a repeat,
- * commits under these ids, each with an object of its own. An attempt is replaced on the item's version, and only once it
+ * I1: a record says which attempts, one for each segment, may land; every handler of this request, now or in a repeat,
+ * commits under these ids, each with an object of its own. An attempt is replaced on the record's version, and only once it
  * is dead. Error `conflict`/`key-reused`: another request had this key. What was sent is in the results, never thrown.
  */
-export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, signal: AbortSignal): Promise<(Placed | KelpError)[]> {
-  const key = idempotencyKey(request.topic.id, request.digest);
+export async function publishOnce(deps: DeduplicateDeps, request: RecordedRequest, signal: AbortSignal): Promise<(Placed | KelpError)[]> {
   const ranges = cut(request.whole, request.ranges).map((slice) => slice.range);
-  let record = await openRecord(deps, key, { ...request, ranges }, signal);
+  const first = await Promise.all(ranges.map((range) => newAttempt(deps, placeOf(request, { range, partitions: range }), signal)));
+  let record = await request.record.open(first, signal);
   const progress: Progress = { request, results: [], decided: new Map() };
   for (let move = 0; move <= MOVES_MAX; move += 1) {
     const parts = await decideParts(deps, progress, record, signal);
@@ -52,16 +52,16 @@ export async function publishOnce(deps: DeduplicateDeps, request: KeyedRequest, 
     const open = fresh.filter((part) => part.offset === undefined);
     const next: IdempotencyRecord = { ...record, version: record.version + 1, parts };
     try {
-      const other = await replaceRecord(deps, key, next, signal);
+      const other = await request.record.replace(next, signal);
       // What is stored is stored, recorded or not: its id leads to it.
       if (open.length === 0 || (other === undefined && open.every((part) => part.refusedAtTail !== undefined))) return progress.results;
       record = other ?? next;
     } catch (error) {
-      failAll(progress, parts, unknown(error));
+      failAll(progress, parts, failure(request, error));
       return progress.results;
     }
   }
-  failAll(progress, record.parts, unknown(changesTooFast()));
+  failAll(progress, record.parts, failure(request, changesTooFast()));
   return progress.results;
 }
 
@@ -74,7 +74,7 @@ async function decideParts(
 ): Promise<RecordedPart[]> {
   const all = withSlices(progress.request, record.parts);
   const open = all.filter(({ part }) => !isDecided(part) && !progress.decided.has(part.cid));
-  const outcomes = await sendParts(deps, progress.request, open, signal);
+  const outcomes = await sendParts(deps, { ...progress.request, recordVersion: record.version }, open, signal);
   const decided = all.map(async (recorded): Promise<readonly RecordedPart[]> => {
     const outcome = outcomes.get(recorded.part);
     if (outcome === undefined) return progress.decided.get(recorded.part.cid) ?? [answer(progress, recorded)];
@@ -88,7 +88,7 @@ async function decideParts(
 const isDecided = (part: RecordedPart): boolean => part.offset !== undefined || part.refusedAtTail !== undefined;
 
 /** Parts stand in the order of their first message, ranges to cut by in that of their partitions. */
-function withSlices(request: KeyedRequest, parts: readonly RecordedPart[]): Recorded[] {
+function withSlices(request: RecordedRequest, parts: readonly RecordedPart[]): Recorded[] {
   const ranges = new Map(parts.map((part) => [part, { segment: part.range.segment, ...part.partitions }]));
   const sorted = [...ranges.values()].toSorted((a, b) => a.lo - b.lo);
   const slices = new Map(cut(request.whole, sorted).map((slice) => [slice.range, slice]));
@@ -111,61 +111,72 @@ function answer(progress: Progress, recorded: Recorded): RecordedPart {
 async function settle(
   deps: DeduplicateDeps,
   progress: Progress,
-  sent: Recorded & { readonly outcome: PartOutcome },
+  sent: Recorded & { readonly outcome: AttemptOutcome },
   signal: AbortSignal,
 ): Promise<readonly RecordedPart[]> {
   try {
     return await settleSent(deps, progress, sent, signal);
   } catch (error) {
     // Other parts may be stored by now: this one's end is no end of the request.
-    return [fail(progress, sent, unknown(error))];
+    return [fail(progress, sent, failure(progress.request, error))];
   }
 }
 
 async function settleSent(
   deps: DeduplicateDeps,
   progress: Progress,
-  sent: Recorded & { readonly outcome: PartOutcome },
+  sent: Recorded & { readonly outcome: AttemptOutcome },
   signal: AbortSignal,
 ): Promise<readonly RecordedPart[]> {
   const { slice, part, outcome } = sent;
-  const { topic } = progress.request;
+  const { request } = progress;
   switch (outcome.outcome) {
     case 'stored':
       return [place(progress, sent, { offset: outcome.offset, again: outcome.again })];
     case 'failed':
-      return [fail(progress, sent, unknown(outcome.error))];
+      return [fail(progress, sent, failure(request, outcome.error))];
+    case 'barred':
+      return [fail(progress, sent, outcome.error)];
     case 'refused':
       // Recorded before it is answered: another handler would go on with a new attempt, and store what was refused.
       return [{ ...fail(progress, sent, outcome.error), refusedAtTail: outcome.tail }];
     case 'sealed':
       if (outcome.deleted) return [fail(progress, sent, new KelpError('not-found', 'topic-not-found', 'the topic was deleted'))];
-      if (!isMovable(progress.request, outcome.successors)) {
+      if (!isMovable(request, outcome.successors)) {
         return [fail(progress, sent, segmentSealed(slice.range.segment, outcome.successors))];
       }
       return Promise.all(
         cut(slice, outcome.successors).map(({ range }) => {
           const partitions = { lo: Math.max(range.lo, part.partitions.lo), hi: Math.min(range.hi, part.partitions.hi) };
-          return newAttempt(deps, topic, { range, partitions }, signal);
+          return newAttempt(deps, placeOf(request, { range, partitions }), signal);
         }),
       );
     case 'duplicate':
-      throw new Error('a request with an Idempotency-Key has no producer');
+      throw new Error('a recorded request has no producer');
     default:
-      return [await newAttempt(deps, topic, part, signal)];
+      return [await newAttempt(deps, placeOf(request, part, outcome.outcome === 'dead' ? outcome.guard : ''), signal)];
   }
 }
 
-function isMovable({ options, whole }: KeyedRequest, successors: readonly SegmentRange[]): boolean {
+function placeOf(
+  { topic, claimant }: RecordedRequest,
+  { range, partitions }: Pick<AttemptPlace, 'range' | 'partitions'>,
+  above: AttemptPlace['above'] = '',
+): AttemptPlace {
+  return { topic: topic.id, range, partitions, pinned: claimant !== undefined, above };
+}
+
+function isMovable({ options, whole }: RecordedRequest, successors: readonly SegmentRange[]): boolean {
   return successors.length > 0 && options.matchTail === undefined && whole.content.kind === 'messages';
 }
 
 /**
- * Once the record is put, nobody is alone: a repeat may have adopted it, and go on where this handler stops. What it does is
- * not known here, whatever became of our own attempt.
+ * Once a record is put where others find it, nobody is alone: a repeat may have adopted it, and go on where this handler stops.
+ * What it does is not known here, whatever became of our own attempt.
  */
-function unknown(error: unknown): KelpError {
-  if (error instanceof KelpError && error.kind === 'indefinite') return error;
+function failure({ record }: RecordedRequest, error: unknown): KelpError {
+  if (error instanceof KelpError && (error.kind === 'indefinite' || !record.shared)) return error;
+  if (!record.shared) return new KelpError('unavailable', 'unavailable', 'storing the messages failed', { cause: error });
   return new KelpError('indefinite', 'indefinite', 'the outcome is not known yet; ask again under the same key', { cause: error });
 }
 

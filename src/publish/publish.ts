@@ -1,10 +1,11 @@
+import { idempotencyKey } from '../format/item-key.ts';
 import { invalid, KelpError } from '../model/errors.ts';
-import { segmentNumber, type SegmentId } from '../model/ids.ts';
+import { segmentNumber, type SegmentId, type TopicId, type UploadId } from '../model/ids.ts';
 import { PARTITIONS } from '../model/limits.ts';
 import type { SegmentRange, Topic } from '../model/topic.ts';
 import type { Compression } from '../ports/compression.ts';
 import { type Admission, contentBytes, createAdmission } from './admit.ts';
-import { type DeduplicateDeps, publishOnce } from './deduplicate.ts';
+import { type DeduplicateDeps, publishOnce, type RecordedRequest } from './deduplicate.ts';
 import type { PartOptions } from './encode-slice.ts';
 import { createForwarding } from './forward.ts';
 import { createGroupCommit, type GroupDeps, type OwnGroups } from './group-commit.ts';
@@ -13,7 +14,9 @@ import { placeSlices } from './place-slices.ts';
 import type { Publisher } from './publisher.ts';
 import type { PublishContent, PublishRequest, PublishResult } from './request.ts';
 import type { Routes } from './routes.ts';
+import { recordInMemory, recordInTable } from './request-record.ts';
 import { cut, wholeContent } from './slice.ts';
+import { uploadsIn } from './submit-uploads.ts';
 
 export type PublishDeps = GroupDeps & {
   readonly compression: Compression;
@@ -24,6 +27,9 @@ export type PublishDeps = GroupDeps & {
   /** Where there are other brokers. */
   readonly routes?: Routes;
 };
+
+/** Random characters that tell requests without a key apart. */
+const OWNER_RANDOM = 25;
 
 type Context = DeduplicateDeps & Pick<PublishDeps, 'sha256'> & { readonly admission: Admission };
 
@@ -49,6 +55,7 @@ async function publish(context: Context, topic: Topic, request: PublishRequest, 
     throw invalid('invalid-header', 'Idempotency-Key', 'a producer sequence and an Idempotency-Key exclude each other');
   }
   if (isEmpty(request.content)) throw invalid('invalid-messages', 'messages', 'a request has at least one message');
+  const uploads = checkedUploads(request);
   const hold = context.admission.admit(contentBytes(request.content));
   try {
     const ranges = request.segment === undefined ? topic.open : [await addressed(context, topic, request.segment, signal)];
@@ -56,9 +63,9 @@ async function publish(context: Context, topic: Topic, request: PublishRequest, 
     const options = partOptions(request);
     const endsMs = request.timeoutMs === undefined ? undefined : context.clock.monotonicMs() + request.timeoutMs;
     const results =
-      request.idempotency === undefined
+      request.idempotency === undefined && uploads.length === 0
         ? await placeSlices(context, { topic, slices: cut(whole, ranges), options, hold, movable: isMovable(request), endsMs }, signal)
-        : await publishOnce(context, { topic, ...hashes(context, request.idempotency), whole, ranges, options, hold }, signal);
+        : await publishOnce(context, { topic, whole, ranges, options, hold, ...recording(context, topic.id, request) }, signal);
     return orTopicNotFound(results);
   } finally {
     hold.release();
@@ -89,8 +96,30 @@ function partOptions(request: PublishRequest): PartOptions {
   };
 }
 
-function hashes(context: Context, idempotency: NonNullable<PublishRequest['idempotency']>): { digest: string; requestHash: string } {
-  return { digest: context.sha256(idempotency.key), requestHash: idempotency.requestHash };
+/** Where it is written down what may land of this request, and whose its uploads become. */
+function recording(
+  context: Context,
+  topic: TopicId,
+  { idempotency, content }: PublishRequest,
+): Pick<RecordedRequest, 'record' | 'claimant'> {
+  const digest = idempotency === undefined ? undefined : context.sha256(idempotency.key);
+  const record =
+    idempotency === undefined || digest === undefined
+      ? recordInMemory()
+      : recordInTable(context, idempotencyKey(topic, digest), idempotency.requestHash);
+  if (uploadsIn(content).length === 0) return { record };
+  return { record, claimant: { owner: digest ?? context.random.base36(OWNER_RANDOM), had: new Set() } };
+}
+
+/** Each once, and stored once in any case: a sequence would only say so again. */
+function checkedUploads({ content, producer, segment }: PublishRequest): readonly UploadId[] {
+  const uploads = uploadsIn(content).map(({ upload }) => upload);
+  if (uploads.length > 0 && producer !== undefined) {
+    throw invalid('invalid-header', 'Kelp-Producer-Id', 'uploads are stored once in any case, without a producer');
+  }
+  if (content.kind === 'uploaded' && segment === undefined) throw invalid('invalid-segment', 'segment', 'batches name their segment');
+  if (new Set(uploads).size < uploads.length) throw invalid('invalid-upload', 'messages', 'an upload is named twice');
+  return uploads;
 }
 
 /** P1: a producer's line ends with its segment, and an expected tail means this one; both are the client's to move. */

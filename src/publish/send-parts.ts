@@ -3,38 +3,54 @@ import { KelpError } from '../model/errors.ts';
 import { MOVES_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Hold } from './admit.ts';
+import { type AttemptOutcome, type Claimant } from './claim-uploads.ts';
+import { claimParts, type HeldUploads, type SubmitDeps, submittedParts } from './submit-uploads.ts';
 import { encodeSlice, type PartOptions } from './encode-slice.ts';
 import type { Part, PartOutcome } from './part.ts';
 import type { PlaceDeps } from './place-slices.ts';
 import type { Slice } from './slice.ts';
 
-/** A part of a request with an Idempotency-Key, and its messages. */
+/** A part of a recorded request, and its messages. */
 export type Recorded = { readonly slice: Slice; readonly part: RecordedPart };
-type Request = { readonly topic: Topic; readonly options: PartOptions; readonly hold: Hold };
-type Outcomes = Map<RecordedPart, PartOutcome>;
+export type SendDeps = PlaceDeps & SubmitDeps;
+/** `claimant`: of a request with uploads. `recordVersion`: of the record that has these attempts. */
+export type SendRequest = {
+  readonly topic: Topic;
+  readonly options: PartOptions;
+  readonly hold: Hold;
+  readonly claimant?: Claimant;
+  readonly recordVersion: number;
+};
+type Outcomes = Map<RecordedPart, AttemptOutcome>;
 
 /**
  * Sends the attempts of these parts, all in one object: a group of its own. After a merge, two of them may be of one segment,
- * under different ids; these take one object each. Never rejects.
+ * under different ids; these take one object each, and so do those of different minutes. Never rejects.
  */
 export async function sendParts(
-  deps: PlaceDeps,
-  request: Request,
+  deps: SendDeps,
+  request: SendRequest,
   parts: readonly Recorded[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<RecordedPart, PartOutcome>> {
+): Promise<ReadonlyMap<RecordedPart, AttemptOutcome>> {
   const outcomes: Outcomes = new Map();
-  const perSegment = [...Map.groupBy(parts, ({ part }) => part.range.segment).values()];
+  const held: HeldUploads = new Map();
+  if (request.claimant !== undefined) await claimParts(deps, { ...request, claimant: request.claimant }, { parts, held, outcomes }, signal);
+  const ready = parts.filter(({ part }) => !outcomes.has(part));
+  const perSegment = [...Map.groupBy(ready, ({ part }) => part.range.segment).values()];
   const rounds = Math.max(0, ...perSegment.map((own) => own.length));
-  const groups = Array.from({ length: rounds }, (_, round) => perSegment.flatMap((own) => own[round] ?? []));
+  const groups = Array.from({ length: rounds }, (_, round) => perSegment.flatMap((own) => own[round] ?? [])).flatMap(byMinute);
   await Promise.all(groups.map((group) => sendTogether(deps, request, { group, outcomes }, signal)));
+  await submittedParts(deps, request.topic.id, { held, outcomes }, signal);
   return outcomes;
 }
 
-/** Behind a floor, an object is uploaded anew under the same ids. */
+const byMinute = (group: readonly Recorded[]): Recorded[][] => [...Map.groupBy(group, ({ part }) => part.minute).values()];
+
+/** Behind a floor, an object is uploaded anew under the same ids, unless its minute is the attempt's own. */
 async function sendTogether(
-  deps: PlaceDeps,
-  request: Request,
+  deps: SendDeps,
+  request: SendRequest,
   { group, outcomes }: { readonly group: readonly Recorded[]; readonly outcomes: Outcomes },
   signal: AbortSignal,
 ): Promise<void> {
@@ -44,10 +60,10 @@ async function sendTogether(
     const parts = left.map(({ encoded }) => encoded);
     const sent = await deps.groups
       .submit({ topic, parts, alone: true, hold }, signal)
-      .catch((cause: unknown) => parts.map(() => ended(cause)));
+      .catch((cause: unknown) => parts.map(() => notBegun(cause)));
     for (const [index, outcome] of sent.entries()) {
       const part = left[index]?.part;
-      if (part !== undefined && !isBehindFloor(outcome)) outcomes.set(part, outcome);
+      if (part !== undefined && !isBehindFloor(outcome, part)) outcomes.set(part, outcome);
     }
     left = left.filter(({ part }) => !outcomes.has(part));
   }
@@ -56,19 +72,23 @@ async function sendTogether(
 
 async function encode(
   deps: PlaceDeps,
-  { options }: Request,
+  { options }: SendRequest,
   { slice, part }: Recorded,
 ): Promise<{ readonly part: RecordedPart; readonly encoded: Part }> {
-  const recorded = { cid: part.cid, tail: part.tail };
+  const { cid, tail, minute } = part;
+  const recorded = { cid, tail, ...(minute === undefined ? {} : { minute }) };
   return { part, encoded: await encodeSlice(deps.compression, slice, { ...options, recorded }) };
 }
 
-const isBehindFloor = (outcome: PartOutcome): boolean => outcome.outcome === 'dead' && outcome.because === 'floor';
+const isBehindFloor = (outcome: PartOutcome, { minute }: RecordedPart): boolean =>
+  minute === undefined && outcome.outcome === 'dead' && outcome.because === 'floor';
 
 export const changesTooFast = (): KelpError =>
   new KelpError('unavailable', 'unavailable', 'the segments change too fast', { retryAfterMs: 1_000 });
 
-/** The caller's end, or that of the broker: what other handlers do under the same ids is not known. */
-function ended(cause: unknown): PartOutcome {
-  return { outcome: 'failed', error: new KelpError('indefinite', 'indefinite', 'the time ended; ask again under the same key', { cause }) };
+/** The caller's end, or that of the broker: this handler has sent nothing. */
+function notBegun(cause: unknown): PartOutcome {
+  const error =
+    cause instanceof KelpError ? cause : new KelpError('unavailable', 'unavailable', 'the time ended before it was sent', { cause });
+  return { outcome: 'failed', error };
 }

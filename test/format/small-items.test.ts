@@ -8,7 +8,7 @@ import { decodeName, encodeName } from '../../src/format/name-item.ts';
 import { decodeScaleHistory, encodeScaleHistory, type ScaleHistory } from '../../src/format/scale-history-item.ts';
 import { decodeSegment, encodeSegment } from '../../src/format/segment-item.ts';
 import type { BrokerRecord } from '../../src/model/broker.ts';
-import type { BrokerId, TopicId } from '../../src/model/ids.ts';
+import { type BrokerId, minuteOf, type TopicId } from '../../src/model/ids.ts';
 import type { ScaleEvent } from '../../src/model/scale-event.ts';
 import type { MergeReason, SplitReason } from '../../src/model/scaling.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
@@ -40,11 +40,13 @@ const part = fc
     partitions: arbitraryRange,
     cid: arbitraryCommitId,
     tail: fc.maxSafeNat(),
+    minute: optional(fc.nat({ max: 2 ** 43 }).map(minuteOf)),
     offset: optional(fc.maxSafeNat()),
     refusedAtTail: optional(fc.maxSafeNat()),
   })
-  .map(({ offset, refusedAtTail, ...rest }) => ({
+  .map(({ minute, offset, refusedAtTail, ...rest }) => ({
     ...rest,
+    ...(minute === undefined ? {} : { minute }),
     ...(offset === undefined ? {} : { offset }),
     ...(refusedAtTail === undefined ? {} : { refusedAtTail }),
   }));

@@ -1,7 +1,7 @@
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { decodeHead } from '../../src/format/head-item.ts';
 import { headKey, pagesPartition, segmentsPartition } from '../../src/format/item-key.ts';
-import { batchObjectKey } from '../../src/format/object-key.ts';
+import { entryObjectKey } from '../../src/format/object-key.ts';
 import { decodePage } from '../../src/format/page-item.ts';
 import { decodeBatch } from '../../src/format/record-batch-decode.ts';
 import { splitBatches } from '../../src/format/record-batch-header.ts';
@@ -43,7 +43,7 @@ async function readEntry(
   store: ObjectStore,
   { topic, segment, entry }: { readonly topic: TopicId; readonly segment: SegmentId; readonly entry: Entry },
 ): Promise<LogMessage[]> {
-  const key = batchObjectKey(topic, entry.object.minute, entry.object.id);
+  const key = entryObjectKey(topic, entry.object);
   const messages: LogMessage[] = [];
   for (const run of entry.runs) {
     const bytes = await store.getRange(key, run.start, run.bytes, forEver);

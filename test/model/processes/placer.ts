@@ -1,14 +1,16 @@
+import { idempotencyKey } from '../../../src/format/item-key.ts';
 import { KelpError } from '../../../src/model/errors.ts';
 import type { Message } from '../../../src/model/message.ts';
 import { PARTITIONS } from '../../../src/model/limits.ts';
 import type { SegmentRange, Topic } from '../../../src/model/topic.ts';
 import type { Item, MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { publishOnce } from '../../../src/publish/deduplicate.ts';
+import { recordInTable } from '../../../src/publish/request-record.ts';
 import { placeSlices } from '../../../src/publish/place-slices.ts';
 import type { Placed } from '../../../src/publish/request.ts';
 import { cut, type Slice, wholeContent } from '../../../src/publish/slice.ts';
 import type { Process, ProcessState, Result } from '../engine/process.ts';
-import { type BrokerClock, brokerDeps, SEGMENT, topicItem, WHOLE } from './broker.ts';
+import { type BrokerClock, brokerDeps, SEGMENT, TOPIC, topicItem, WHOLE } from './broker.ts';
 import { noCompression, singleGroups } from './groups.ts';
 import { asIndefinite } from './publisher.ts';
 
@@ -53,8 +55,7 @@ export function handler(request: Request, mayBegin?: Process['mayBegin']): Proce
     const place = { ...deps, groups: singleGroups(deps, request.name), compression: noCompression };
     const keyed = {
       topic: topicOf(request),
-      digest: 'key',
-      requestHash: 'hash',
+      record: recordInTable(deps, idempotencyKey(TOPIC, 'key'), 'hash'),
       whole: whole(request),
       ranges: rangesOf(request),
       options: optionsOf(request),
