@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { uploadObjectKey } from '../format/object-key.ts';
 import { type BatchHeader, readBatchHeader } from '../format/record-batch-header.ts';
 import { checkSentBatches } from '../format/record-batch-sent.ts';
@@ -11,7 +12,6 @@ import { CHECK_BYTES_PER_SECOND, UPLOAD_RUN_BYTES_MAX } from '../model/upload-li
 import type { Quarantined, Upload } from '../model/upload.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Compression } from '../ports/compression.ts';
-import type { Digest } from '../ports/digest.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Heads } from '../state/heads.ts';
 
@@ -20,7 +20,6 @@ export type CheckDeps = {
   readonly heads: Heads;
   readonly clock: Clock;
   readonly compression: Compression;
-  readonly createDigest: () => Digest;
 };
 
 /** Messages that stand one behind the other, in a batch; `first` counts from the upload's first one. */
@@ -39,16 +38,16 @@ export async function checkUpload(
 ): Promise<readonly Quarantined[]> {
   const range = await rangeOf(deps, topic, upload, signal);
   const key = uploadObjectKey(topic, upload.upload);
-  const digest = deps.createDigest();
+  const hash = createHash('sha256');
   const bad: Stretch[] = [];
   let first = 0;
   for (const run of upload.runs ?? []) {
-    for (const stretch of await badOfRun(deps, { key, run, range, digest }, signal)) {
+    for (const stretch of await badOfRun(deps, { key, run, range, hash }, signal)) {
       add(bad, { first: first + stretch.first, count: stretch.count });
     }
     first += run.count;
   }
-  if (bad.length > 0 && digest.hex() !== upload.sha256) throw damaged(key);
+  if (bad.length > 0 && hash.digest('hex') !== upload.sha256) throw damaged(key);
   return bad;
 }
 
@@ -59,7 +58,7 @@ async function rangeOf({ heads }: CheckDeps, topic: TopicId, { upload, attempt }
   return { lo: head.lo, hi: head.hi };
 }
 
-type Place = { readonly key: string; readonly run: Run; readonly range: Range; readonly digest: Digest };
+type Place = { readonly key: string; readonly run: Run; readonly range: Range; readonly hash: Hash };
 
 async function badOfRun(deps: CheckDeps, place: Place, signal: AbortSignal): Promise<readonly Stretch[]> {
   const { run, range } = place;
@@ -75,13 +74,13 @@ async function badOfRun(deps: CheckDeps, place: Place, signal: AbortSignal): Pro
 
 async function readPaced(
   { store, clock }: CheckDeps,
-  { key, digest }: Place,
+  { key, hash }: Place,
   piece: Pick<Run, 'start' | 'bytes'>,
   signal: AbortSignal,
 ): Promise<Bytes> {
   const bytes = await store.getRange(key, piece.start, piece.bytes, signal);
   if (bytes.length < piece.bytes) throw damaged(key);
-  digest.update(bytes);
+  hash.update(bytes);
   await clock.sleep(Math.ceil((bytes.length * 1_000) / CHECK_BYTES_PER_SECOND), signal);
   return bytes;
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createDigest } from '../../src/adapters/system/digest.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { uploadObjectKey } from '../../src/format/object-key.ts';
 import type { Run } from '../../src/model/head.ts';
@@ -23,7 +22,7 @@ async function scene(): Promise<Scene> {
   const world = createTestWorld();
   // Decompression is other threads' work, for which a virtual clock does not wait.
   const clock = { ...world.clock, sleep: async () => undefined };
-  const deps = { ...world.broker().deps, createDigest, compression: createCompression({ codec: 'none' }), clock };
+  const deps = { ...world.broker().deps, compression: createCompression({ codec: 'none' }), clock };
   return { world, topic: await world.topic(2), deps };
 }
 

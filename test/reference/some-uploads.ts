@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createDigest } from '../../src/adapters/system/digest.ts';
 import { uploadKey, uploadsPartition } from '../../src/format/item-key.ts';
 import { uploadObjectKey, uploadObjectRef, uploadObjectsPrefix } from '../../src/format/object-key.ts';
 import { decodeUpload, encodeUpload } from '../../src/format/upload-item.ts';
@@ -15,7 +14,7 @@ import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { createCommitIds } from '../../src/protocol/commit-id.ts';
 import { commitBatch } from '../../src/publish/commit-batch.ts';
 import type { CommitOutcome } from '../../src/publish/commit-outcome.ts';
-import { sweepUploads, type SweepUploadsDeps } from '../../src/reference/sweep-uploads.ts';
+import { sweepUploads } from '../../src/reference/sweep-uploads.ts';
 import { firstSegment } from '../publish/requests.ts';
 import type { BrokerDeps } from '../simulation/test-broker.ts';
 
@@ -98,7 +97,7 @@ export function land(deps: BrokerDeps, topic: Topic, { upload, attempt, runs }: 
 export const sweepOf = (
   deps: BrokerDeps,
   { dryRun = false, signal = forEver }: { readonly dryRun?: boolean; readonly signal?: AbortSignal } = {},
-): Promise<SweptUploads & Complete> => sweepUploads({ ...deps, createDigest } satisfies SweepUploadsDeps, { dryRun }, signal);
+): Promise<SweptUploads & Complete> => sweepUploads(deps, { dryRun }, signal);
 
 export const NOTHING: SweptUploads & Complete = {
   examined: 0,
