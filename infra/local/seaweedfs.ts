@@ -22,6 +22,8 @@ export type SeaweedFsOptions = {
   readonly bucket: string;
   readonly accessKey: string;
   readonly secretKey: string;
+  /** Of web pages whose scripts may use what is signed for them; absent: all. */
+  readonly origins?: readonly string[];
   readonly signal: AbortSignal;
 };
 
@@ -52,7 +54,7 @@ export async function startSeaweedFs(options: SeaweedFsOptions): Promise<Seaweed
   const endpoint = `http://127.0.0.1:${ports.at(3)}`;
   const started = { endpoint, bucket, region: REGION, accessKey, secretKey, filer: `http://127.0.0.1:${ports.at(2)}`, child };
   try {
-    await untilWritable(started, options.signal);
+    await untilWritable(started, options);
   } catch (error) {
     await child.stop();
     throw error;
@@ -87,10 +89,13 @@ function identitiesOf({ accessKey, secretKey }: SeaweedFsOptions): string {
   return JSON.stringify({ identities: [{ name: 'kelp', credentials, actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'] }] });
 }
 
-async function untilWritable({ child, ...settings }: StoreSettings & { readonly child: Child }, signal: AbortSignal): Promise<void> {
+async function untilWritable(
+  { child, ...settings }: StoreSettings & { readonly child: Child },
+  { origins = ['*'], signal }: Pick<SeaweedFsOptions, 'origins' | 'signal'>,
+): Promise<void> {
   const store = createSdkStore(settings);
   await untilReady({ what: 'SeaweedFS', waitMs: READY_MS, signal, child }, async (attempt) => {
-    await makeBucket(settings, attempt);
+    await makeBucket(settings, origins, attempt);
     await store.put('ready', [Buffer.from('ready')], attempt);
   });
 }

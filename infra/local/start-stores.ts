@@ -8,6 +8,7 @@ import type { Child, Children } from './processes.ts';
 import { SEAWEEDFS_PORTS, startSeaweedFs } from './seaweedfs.ts';
 import { startTable } from './table.ts';
 import { CACHE_DIR, findWeed } from './tools.ts';
+import { readUploadOrigins } from './upload-origins.ts';
 
 export const STORE_PORT = 3;
 export const TABLE_PORT = SEAWEEDFS_PORTS;
@@ -34,14 +35,16 @@ export async function startStores(options: StoresOptions): Promise<Child[]> {
 }
 
 async function startStore({ environment, configuration, children, ports, say, signal }: StoresOptions): Promise<Child[]> {
+  const origins = readUploadOrigins(environment);
   if (environment['KELP_S3_ENDPOINT']) {
-    await usable('the store', configuration.store.endpoint, (limited) => makeBucket(configuration.store, limited), signal);
+    await usable('the store', configuration.store.endpoint, (limited) => makeBucket(configuration.store, origins, limited), signal);
     return [];
   }
   const { bucket, accessKey = '', secretKey = '' } = configuration.store;
   const weed = await findWeed({ cacheDir: CACHE_DIR, children, say, signal });
   say('starting SeaweedFS');
-  const store = await startSeaweedFs({ dir: children.dir, weed, ports, children, bucket, accessKey, secretKey, signal });
+  const allowed = origins === undefined ? {} : { origins };
+  const store = await startSeaweedFs({ dir: children.dir, weed, ports, children, bucket, accessKey, secretKey, ...allowed, signal });
   return [store.child];
 }
 
