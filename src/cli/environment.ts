@@ -128,7 +128,12 @@ export function secretsOf(text: string): Secrets {
 
 type Credentials = Pick<TableSettings, 'accessKey' | 'secretKey' | 'sessionToken'>;
 
+/** Error `invalid`/`invalid-configuration`: one key of the two, which would be taken for none. */
 function tableCredentials({ AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey, ...from }: Common): Credentials {
+  if ((accessKey === undefined) !== (secretKey === undefined)) {
+    const missing = accessKey === undefined ? 'AWS_ACCESS_KEY_ID' : 'AWS_SECRET_ACCESS_KEY';
+    throw new KelpError('invalid', 'invalid-configuration', `${missing} is missing: the other one of the two means nothing without it`);
+  }
   if (accessKey === undefined || secretKey === undefined) return from.KELP_TABLE_ENDPOINT === undefined ? {} : ANY_CREDENTIALS;
   const sessionToken = from.AWS_SESSION_TOKEN;
   return { accessKey, secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) };

@@ -70,3 +70,17 @@ test('where clients reach the store may be another address than the broker\u2019
   }
   expect(() => readStoresConfiguration({ ...stores, KELP_S3_ENDPOINT: 'http://10.0.0.8:8333/s3' })).toThrow(/^KELP_S3_ENDPOINT must be/);
 });
+
+test('one key of the table without the other is told: it would be taken for none, and another identity be used', () => {
+  const at = { KELP_TABLE_ENDPOINT: 'http://127.0.0.1:8000' };
+  for (const [given, missing] of [
+    ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
+    ['AWS_SECRET_ACCESS_KEY', 'AWS_ACCESS_KEY_ID'],
+  ] as const) {
+    for (const more of [at, {}]) {
+      const read = (): unknown => readCommonConfiguration({ ...more, [given]: 'a-key' });
+      expect(read).toThrow(expect.objectContaining({ kind: 'invalid', code: 'invalid-configuration' }));
+      expect(read).toThrow(new RegExp(`^${missing} is missing: [^\\n]*$`));
+    }
+  }
+});
