@@ -189,6 +189,17 @@ describe('F18 a damaged header', () => {
     expect((await locateAt(log, segment, 0, log.instance().consumer)).nextOffset).toBe(5);
   });
 
+  test('counts that fit their batch and not the index leave no offset of the run certain', async () => {
+    const log = createLog();
+    const segment = await log.make(ALL);
+    const [appended] = await log.append({ segment, batches: [messages('a', 'b'), messages('c')] });
+    if (appended === undefined) throw new Error('nothing was appended');
+    const place = appended.starts[1] ?? 0;
+    await log.damage(appended.key, (bytes) => bytes.map((byte, at) => (at === place + 26 || at === place + 60 ? byte + 1 : byte)));
+    const extra = { offset: 0, nextOffset: 3, object: appended.key };
+    await expect(locateAt(log, segment, 0)).rejects.toMatchObject({ code: 'corrupt', extra });
+  });
+
   test('an object that ends early, and one that is gone', async () => {
     const log = createLog();
     const segment = await log.make(ALL);
