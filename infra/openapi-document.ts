@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
-import {
-  type Content,
-  COMMON_PROBLEMS,
-  OPERATION_DOCUMENTS,
-  type OperationDocument,
-  type Parameter,
-} from '../src/http/operation-documents.ts';
+import * as messageSchemas from '../src/http/message-schemas.ts';
+import { COMMON_PROBLEMS, type Content, type OperationDocument, type Parameter } from '../src/http/operation-document.ts';
+import { OPERATION_DOCUMENTS } from '../src/http/operation-documents.ts';
 import { type Route, ROUTES } from '../src/http/paths.ts';
+import * as referenceSchemas from '../src/http/reference-schemas.ts';
 import * as scaleSchemas from '../src/http/scale-schemas.ts';
 import * as schemas from '../src/http/schemas.ts';
+import * as uploadSchemas from '../src/http/upload-schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -88,7 +86,7 @@ function schemaOf(schema: z.ZodType): unknown {
 
 function components(): Json {
   const named = z.registry<{ id: string }>();
-  for (const schema of [...Object.values(schemas), ...Object.values(scaleSchemas)]) {
+  for (const schema of [schemas, messageSchemas, scaleSchemas, referenceSchemas, uploadSchemas].flatMap((file): z.ZodType[] => Object.values(file))) {
     const id = z.globalRegistry.get(schema)?.id;
     if (id !== undefined) named.add(schema, { id });
   }

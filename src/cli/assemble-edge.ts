@@ -32,7 +32,7 @@ export function assembleEdge(configuration: Configuration, { write, probed, ...p
   });
   const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
-  const deps = { ...instance.app, ...publishing, probed, consumer: createConsumer(ports) };
+  const deps = { ...instance.app, ...publishing, probed, consumer: createConsumer(ports), presigner: ports.presigner };
   const app = createApp(deps, { ...publishingHandlers(deps), ...readingHandlers(deps), ...leadingHandlers(deps) });
   return { answer: async (request) => app.fetch(request), settled: ports.background.settled };
 }

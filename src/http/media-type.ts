@@ -6,6 +6,7 @@ import { KelpError } from '../model/errors.ts';
 export const JSON_MEDIA = 'application/json';
 export const NDJSON_MEDIA = 'application/x-ndjson';
 export const BATCH_MEDIA = 'application/vnd.kelp.batch';
+export const REFERENCES_MEDIA = 'application/vnd.kelp.references+json';
 export const SSE_MEDIA = 'text/event-stream';
 export const PROMETHEUS_MEDIA = 'text/plain';
 

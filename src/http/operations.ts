@@ -15,11 +15,12 @@ import {
   TIMEOUT_MS_MAX,
 } from '../model/limits.ts';
 import { KelpError } from '../model/errors.ts';
+import { INLINE_BYTES_MAX, UPLOAD_BATCHES_BYTES_MAX, UPLOAD_BATCHES_MAX, UPLOAD_BYTES_MAX } from '../model/upload-limits.ts';
 import { answer, okJson, okText } from './answer.ts';
 import type { Handler } from './call.ts';
 import { ENCODINGS } from './decode-body.ts';
 import type { AppDependencies, HttpLimits, MetricsDependencies, PublishingDependencies } from './dependencies.ts';
-import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, PROMETHEUS_MEDIA, REFERENCES_MEDIA, SSE_MEDIA } from './media-type.ts';
 import { openApiText } from './openapi.ts';
 
 const ALIVE = JSON.stringify({ status: 'ok' });
@@ -90,7 +91,7 @@ const aboutOf = (limits: HttpLimits): Record<string, unknown> => ({
   version: packageJson.version,
   formats: {
     publish: [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA],
-    read: [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, SSE_MEDIA],
+    read: [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, REFERENCES_MEDIA, SSE_MEDIA],
     encodings: ENCODINGS,
   },
   limits: {
@@ -108,5 +109,9 @@ const aboutOf = (limits: HttpLimits): Record<string, unknown> => ({
     readBytes: limits.readBytesMax,
     waitMs: limits.waitMsMax,
     timeoutMs: TIMEOUT_MS_MAX,
+    uploadBytes: UPLOAD_BYTES_MAX,
+    uploadBatches: UPLOAD_BATCHES_MAX,
+    uploadBatchesBytes: UPLOAD_BATCHES_BYTES_MAX,
+    inlineBytes: INLINE_BYTES_MAX,
   },
 });

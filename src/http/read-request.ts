@@ -9,6 +9,13 @@ import {
   WAIT_MARGIN_MS,
   WAIT_MS_MAX,
 } from '../model/limits.ts';
+import {
+  REFERENCES_BATCHES_MAX,
+  REFERENCES_BYTES_DEFAULT,
+  REFERENCES_BYTES_MAX,
+  REFERENCES_MESSAGES_DEFAULT,
+  REFERENCES_MESSAGES_MAX,
+} from '../model/upload-limits.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './dependencies.ts';
 import { integerParameter, type Query } from './query.ts';
@@ -38,7 +45,18 @@ export function readFromOf(query: Query): ReadFrom {
 export function readBoundsOf(call: Call, query: Query, limits: HttpLimits): ReadBounds {
   const messagesMax = integerParameter(query, 'limit', { min: 1, max: READ_MESSAGES_MAX }) ?? READ_MESSAGES_DEFAULT;
   const bytesMax = integerParameter(query, 'maxBytes', { min: 1, max: READ_BYTES_MAX }) ?? READ_BYTES_DEFAULT;
+  return { messagesMax, bytesMax: Math.min(bytesMax, limits.readBytesMax), waitMs: waitMsOf(call, query, limits) };
+}
+
+/** The same of references, which hold none of the messages: any endpoint gives as many. */
+export function referenceBoundsOf(call: Call, query: Query, limits: HttpLimits): ReadBounds {
+  const messagesMax = integerParameter(query, 'limit', { min: 1, max: REFERENCES_MESSAGES_MAX }) ?? REFERENCES_MESSAGES_DEFAULT;
+  const bytesMax = integerParameter(query, 'maxBytes', { min: 1, max: REFERENCES_BYTES_MAX }) ?? REFERENCES_BYTES_DEFAULT;
+  return { messagesMax, bytesMax, batchesMax: REFERENCES_BATCHES_MAX, waitMs: waitMsOf(call, query, limits) };
+}
+
+function waitMsOf(call: Call, query: Query, limits: HttpLimits): number {
   const waitMs = integerParameter(query, 'waitMs', { min: 0, max: WAIT_MS_MAX }) ?? 0;
   const waits = call.context.req.method === 'HEAD' ? 0 : Math.min(waitMs, limits.waitMsMax, call.remainingMs() - WAIT_MARGIN_MS);
-  return { messagesMax, bytesMax: Math.min(bytesMax, limits.readBytesMax), waitMs: Math.max(0, Math.floor(waits)) };
+  return Math.max(0, Math.floor(waits));
 }

@@ -1,12 +1,14 @@
-import type { Consumer, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
+import type { BatchPlace, Consumer, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
 import type { SegmentId } from '../model/ids.ts';
+import type { Topic } from '../model/topic.ts';
 import { answer, answerPieces, JSON_TYPE } from './answer.ts';
 import type { Call, Handler } from './call.ts';
-import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, SSE_MEDIA } from './media-type.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, REFERENCES_MEDIA, SSE_MEDIA } from './media-type.ts';
 import { batchPieces } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf, successorsText } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
-import { readBoundsOf, readFromOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
+import { readBoundsOf, readFromOf, referenceBoundsOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
+import { referencesAnswer } from './reference-page.ts';
 import { streamSegment } from './stream-segment.ts';
 import { whileWaiting } from './wait.ts';
 import type { ReaderDependencies } from './waiters.ts';
@@ -20,27 +22,33 @@ const HISTORY = { 'cache-control': 'private, max-age=86400, immutable', vary: 'A
 
 export function createReadSegment(deps: ReaderDependencies): Handler {
   return async (call) => {
-    const format = negotiate(call.context, [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, SSE_MEDIA]);
+    const format = negotiate(call.context, [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, REFERENCES_MEDIA, SSE_MEDIA]);
     const segment = segmentIdOf(call);
     const query = parseQuery(call.context.req.url, SEGMENT_READ_PARAMETERS);
-    const wanted = { segment, from: readFromOf(query), ...readBoundsOf(call, query, deps.limits) };
+    const place = { segment, from: readFromOf(query) };
+    const { consumer } = deps;
+    if (format === REFERENCES_MEDIA) {
+      const located = { ...place, ...referenceBoundsOf(call, query, deps.limits) };
+      const { slices, ...page } = await readPage(deps, call, located, consumer.locateSegment);
+      return referencesAnswer(deps, slices, membersOf(page));
+    }
+    const wanted = { ...place, ...readBoundsOf(call, query, deps.limits) };
     if (format === SSE_MEDIA) return streamSegment(deps, call, wanted);
-    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA });
+    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA }, consumer.readSegment);
     return pageAnswer(deps.consumer, page, { format, isHistory: isHistory(wanted.from, page) });
   };
 }
 
-function readPage(deps: ReaderDependencies, call: Call, wanted: Wanted): Promise<SegmentPage> {
-  const { topics, consumer } = deps;
-  return withTopic(call, { topics, stale: STALE_FOR_READS }, (topic) =>
-    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) =>
-      consumer.readSegment(topic, { ...wanted, waitMs }, signal),
-    ),
+type Read<P> = (topic: Topic, wanted: Wanted, signal: AbortSignal) => Promise<P>;
+
+function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<P> {
+  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, (topic) =>
+    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
   );
 }
 
 const isHistory = (from: ReadFrom, page: SegmentPage): boolean =>
-  typeof from === 'object' && 'offset' in from && page.nextOffset < page.tail;
+  typeof from === 'object' && 'offset' in from && page.nextOffset < page.tail && !page.unchecked;
 
 async function pageAnswer(
   consumer: Consumer,
@@ -50,8 +58,7 @@ async function pageAnswer(
   const { format } = how;
   const cache = how.isHistory ? HISTORY : {};
   if (format === BATCH_MEDIA) {
-    const offset = page.slices[0]?.from ?? page.nextOffset;
-    return answerPieces(batchPieces(page.slices), BATCH_MEDIA, { ...cache, ...headersOf(page), 'kelp-offset': String(offset) });
+    return answerPieces(batchPieces(page.slices), BATCH_MEDIA, { ...cache, ...headersOf(page), 'kelp-offset': String(page.offset) });
   }
   const messages = await messagesOf(consumer, page.slices, false);
   if (format === NDJSON_MEDIA) return answer(linesPage(messages), NDJSON_MEDIA, { ...cache, ...headersOf(page) });
@@ -60,7 +67,12 @@ async function pageAnswer(
   return answer(jsonPage(messages, rest), JSON_TYPE, cache);
 }
 
-/** What stands around the messages in JSON, for formats in which nothing can. */
+/** What stands around the messages in JSON. */
+function membersOf({ nextOffset, tail, sealed, successors }: Omit<SegmentPage<BatchPlace>, 'slices'>) {
+  return { nextOffset, tail, sealed, successors: successors.map(({ segment, lo, hi }) => ({ segment, lo, hi })) };
+}
+
+/** The same for formats in which nothing can stand there. */
 function headersOf({ nextOffset, tail, sealed, successors }: SegmentPage): Record<string, string> {
   return {
     'kelp-next-offset': String(nextOffset),

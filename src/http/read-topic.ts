@@ -1,11 +1,13 @@
-import type { ReadBounds, TopicPage } from '../consume/page.ts';
+import type { ReadBounds } from '../consume/page.ts';
+import type { Topic } from '../model/topic.ts';
 import { answer, JSON_TYPE } from './answer.ts';
 import type { Call, Handler } from './call.ts';
-import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, SSE_MEDIA } from './media-type.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, REFERENCES_MEDIA, SSE_MEDIA } from './media-type.ts';
 import { frameBatches } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
-import { readBoundsOf, TOPIC_READ_PARAMETERS } from './read-request.ts';
+import { readBoundsOf, referenceBoundsOf, TOPIC_READ_PARAMETERS } from './read-request.ts';
+import { referencesAnswer } from './reference-page.ts';
 import { streamTopic } from './stream-topic.ts';
 import { whileWaiting } from './wait.ts';
 import type { ReaderDependencies } from './waiters.ts';
@@ -15,24 +17,30 @@ type Wanted = { readonly cursor: string } & ReadBounds;
 
 export function createReadTopic(deps: ReaderDependencies): Handler {
   return async (call) => {
-    const format = negotiate(call.context, [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, SSE_MEDIA]);
+    const format = negotiate(call.context, [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, REFERENCES_MEDIA, SSE_MEDIA]);
     const query = parseQuery(call.context.req.url, TOPIC_READ_PARAMETERS);
-    const wanted = { cursor: query.get('cursor') ?? 'earliest', ...readBoundsOf(call, query, deps.limits) };
+    const place = { cursor: query.get('cursor') ?? 'earliest' };
+    const { consumer } = deps;
+    if (format === REFERENCES_MEDIA) {
+      const located = { ...place, ...referenceBoundsOf(call, query, deps.limits) };
+      const { slices, cursor } = await readPage(deps, call, located, consumer.locateTopic);
+      return referencesAnswer(deps, slices, { cursor });
+    }
+    const wanted = { ...place, ...readBoundsOf(call, query, deps.limits) };
     if (format === SSE_MEDIA) return streamTopic(deps, call, wanted);
-    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA });
+    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA }, consumer.readTopic);
     const cursor = { 'kelp-cursor': page.cursor };
     if (format === BATCH_MEDIA) return answer(frameBatches(page.slices), `${BATCH_MEDIA}; framing=segment`, cursor);
-    const messages = await messagesOf(deps.consumer, page.slices, true);
+    const messages = await messagesOf(consumer, page.slices, true);
     if (format === NDJSON_MEDIA) return answer(linesPage(messages), NDJSON_MEDIA, cursor);
     return answer(jsonPage(messages, `"cursor":${JSON.stringify(page.cursor)}}`), JSON_TYPE);
   };
 }
 
-function readPage(deps: ReaderDependencies, call: Call, wanted: Wanted): Promise<TopicPage> {
-  const { topics, consumer } = deps;
-  return withTopic(call, { topics, stale: STALE_FOR_READS }, (topic) =>
-    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) =>
-      consumer.readTopic(topic, { ...wanted, waitMs }, signal),
-    ),
+type Read<P> = (topic: Topic, wanted: Wanted, signal: AbortSignal) => Promise<P>;
+
+function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<P> {
+  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, (topic) =>
+    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
   );
 }

@@ -1,4 +1,4 @@
-import type { ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
+import type { Consumer, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
 import { invalid, KelpError } from '../model/errors.ts';
 import { isSegmentId, type SegmentId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
@@ -52,7 +52,7 @@ function createPages(
   let place = from;
   return {
     async next(waitMs, signal) {
-      const page = await consumer.readSegment(topic, { segment, from: place, ...STREAM_PAGE, waitMs }, signal);
+      const page = await readOn(consumer, topic, { segment, from: place, ...STREAM_PAGE, waitMs }, signal);
       const messages = await messagesOf(consumer, page.slices, false);
       // Only now: a page that failed is read again, and not passed over.
       place = { offset: page.nextOffset };
@@ -62,6 +62,15 @@ function createPages(
       return { bytes: eventsPage(messages, ids, last ? endEvent(segment, page) : ''), messages: messages.length, last };
     },
   };
+}
+
+/** A page, of messages if there are any by then: behind what is passed over it reads on, or nobody would know that it got there. */
+async function readOn(consumer: Consumer, topic: Topic, wanted: Wanted, signal: AbortSignal): Promise<SegmentPage> {
+  let page = await consumer.readSegment(topic, wanted, signal);
+  while (page.slices.length === 0 && page.nextOffset > page.offset) {
+    page = await consumer.readSegment(topic, { ...wanted, from: { offset: page.nextOffset } }, signal);
+  }
+  return page;
 }
 
 function endEvent(segment: SegmentId, { nextOffset, successors }: SegmentPage): string {

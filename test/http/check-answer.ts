@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { type Content, COMMON_PROBLEMS, OPERATION_DOCUMENTS } from '../../src/http/operation-documents.ts';
+import { COMMON_PROBLEMS, type Content } from '../../src/http/operation-document.ts';
+import { OPERATION_DOCUMENTS } from '../../src/http/operation-documents.ts';
 import { type Operation, ROUTES } from '../../src/http/paths.ts';
 import { HINTED_BYTES_MAX, PROBLEM_BYTES_MAX } from '../../src/model/limits.ts';
 import { Problem, Successor } from '../../src/http/schemas.ts';
