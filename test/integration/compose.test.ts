@@ -76,9 +76,14 @@ test('the commands know each of their flags', () => {
   for (const flag of compose.services.table.command ?? []) if (flag.startsWith('--')) expect(help.stdout + help.stderr).toContain(flag);
 });
 
-test('only the broker is reached from outside, by this machine alone, and each volume is there', () => {
+test('only the broker and the gateway are reached from outside, by this machine alone, and each volume is there', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
-  expect(published).toEqual([['broker', '127.0.0.1:7333:7333']]);
+  const gateway = compose.services.broker.environment?.['KELP_S3_PUBLIC_ENDPOINT'];
+  expect(gateway).toBe('http://127.0.0.1:8333');
+  expect(published).toEqual([
+    ['seaweedfs', '127.0.0.1:8333:8333'],
+    ['broker', '127.0.0.1:7333:7333'],
+  ]);
   const used = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(':')[0] ?? ''));
   const [paths, named] = [used.filter((name) => name.startsWith('.')), used.filter((name) => !name.startsWith('.'))];
   expect(named.toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
