@@ -26,6 +26,8 @@ export type PublishDeps = GroupDeps & {
   readonly sha256: (text: string) => string;
   /** Where there are other brokers. */
   readonly routes?: Routes;
+  /** Told of uploads that were submitted as record batches. */
+  readonly batchesSubmitted?: (topic: TopicId, upload: UploadId) => void;
 };
 
 /** Random characters that tell requests without a key apart. */

@@ -14,7 +14,11 @@ import { uploadRuns } from './encode-slice.ts';
 import type { PublishContent } from './request.ts';
 import type { Slice } from './slice.ts';
 
-export type SubmitDeps = AttemptDeps & { readonly telemetry: Telemetry };
+export type SubmitDeps = AttemptDeps & {
+  readonly telemetry: Telemetry;
+  /** Told of each upload that says by now that it was submitted as record batches: nobody has looked at these. */
+  readonly batchesSubmitted?: (topic: TopicId, upload: UploadId) => void;
+};
 export type Outcomes = Map<RecordedPart, AttemptOutcome>;
 /** The uploads that a part's attempt has. */
 export type HeldUploads = Map<RecordedPart, readonly Upload[]>;
@@ -86,7 +90,10 @@ export async function submittedParts(
       : [];
   });
   try {
-    await inParallel(landed, UPLOADS_PARALLEL_MAX, (upload) => replaceUpload(deps, topic, upload, signal));
+    await inParallel(landed, UPLOADS_PARALLEL_MAX, async (upload) => {
+      await replaceUpload(deps, topic, upload, signal);
+      if (upload.runs !== undefined) deps.batchesSubmitted?.(topic, upload.upload);
+    });
   } catch (error) {
     deps.telemetry.log('warn', 'uploads are stored, and do not say so yet', { error: String(error) });
   }

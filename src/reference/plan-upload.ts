@@ -1,5 +1,6 @@
 import { SUBMITTING_MS_MAX, SWEPT_BEHIND_MS } from '../model/upload-limits.ts';
 import type { Upload } from '../model/upload.ts';
+import { submitted } from '../protocol/upload-claim.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -34,10 +35,10 @@ export const expired = (upload: Upload): Upload => ({ ...upload, state: 'expired
 
 /** Once it is known for good what became of its attempt. `landedAt`: the first offset of its entry; undefined: it never lands. */
 export function withAttemptEnded(upload: Upload, landedAt: number | undefined, nowMs: number): Upload {
-  const { attempt, runs: _, ...rest } = upload;
-  const version = upload.version + 1;
-  if (landedAt !== undefined) return { ...upload, state: 'submitted', version, offset: landedAt + (attempt?.delta ?? 0) };
-  return upload.expiresMs <= nowMs ? expired(upload) : { ...rest, state: 'staged', version };
+  if (landedAt !== undefined) return submitted(upload, landedAt);
+  if (upload.expiresMs <= nowMs) return expired(upload);
+  const { attempt: _attempt, runs: _runs, ...rest } = upload;
+  return { ...rest, state: 'staged', version: upload.version + 1 };
 }
 
 /**

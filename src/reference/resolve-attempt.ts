@@ -1,10 +1,8 @@
-import { uploadObjectRef } from '../format/object-key.ts';
 import { KelpError } from '../model/errors.ts';
-import type { Head } from '../model/head.ts';
 import type { TopicId } from '../model/ids.ts';
 import type { Upload } from '../model/upload.ts';
-import { findFate } from '../state/find-fate.ts';
-import { type FloorDeps, raiseFloor } from './raise-floor.ts';
+import { type AttemptDeps, readAttemptFate } from '../state/attempt-fate.ts';
+import { raiseFloor } from './raise-floor.ts';
 
 /** First offset of the entry that the attempt of an upload has become; undefined: it never lands. */
 export type AttemptEnd = number | undefined;
@@ -15,17 +13,14 @@ export type AttemptEnd = number | undefined;
  * is recorded; `indefinite` where the index that would show it is gone.
  */
 export async function resolveAttempt(
-  deps: FloorDeps,
+  deps: AttemptDeps,
   { topic, upload, dryRun }: { readonly topic: TopicId; readonly upload: Upload; readonly dryRun: boolean },
   signal: AbortSignal,
 ): Promise<AttemptEnd> {
   const { attempt } = upload;
   if (attempt === undefined) throw new KelpError('corrupt', 'corrupt', `no attempt is recorded of upload ${upload.upload}`);
-  const { segment, cid, tail, minute } = attempt;
-  const place = { topic, segment, minute };
-  const head = dryRun ? await readHead(deps, place, signal) : await raiseFloor(deps, place, signal);
-  const sent = { cid, tail, object: uploadObjectRef(upload.upload, minute), recorded: true };
-  const fate = await findFate(deps, sent, head, signal);
+  if (!dryRun) await raiseFloor(deps, { topic, segment: attempt.segment, minute: attempt.minute }, signal);
+  const fate = await readAttemptFate(deps, topic, attempt, signal);
   switch (fate.fate) {
     case 'landed':
       return fate.entry.offset;
@@ -37,10 +32,4 @@ export async function resolveAttempt(
     case 'unknown':
       throw new KelpError('indefinite', 'indefinite', `the index of the attempt of upload ${upload.upload} is gone`);
   }
-}
-
-async function readHead({ heads }: FloorDeps, { topic, segment }: Pick<Head, 'topic' | 'segment'>, signal: AbortSignal): Promise<Head> {
-  const head = await heads.read(topic, segment, signal);
-  if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${segment}`);
-  return head;
 }

@@ -2,13 +2,13 @@ import type { TopicId } from '../model/ids.ts';
 import { SWEEP_STEPS_MAX } from '../model/upload-limits.ts';
 import type { Upload } from '../model/upload.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import type { AttemptDeps } from '../state/attempt-fate.ts';
 import { replaceUpload } from '../state/stored-uploads.ts';
 import { expired, planUpload, withAttemptEnded } from './plan-upload.ts';
-import type { FloorDeps } from './raise-floor.ts';
 import { type RemoveDeps, removeUpload } from './remove-upload.ts';
 import { resolveAttempt } from './resolve-attempt.ts';
 
-export type SettleDeps = FloorDeps & RemoveDeps & { readonly telemetry: Telemetry };
+export type SettleDeps = AttemptDeps & RemoveDeps & { readonly telemetry: Telemetry };
 
 /** What this call has done, of several at a time. */
 export type SettledCounts = { expired: number; submitted: number; staged: number; bytes: number };
