@@ -12,6 +12,13 @@ import * as uploadSchemas from '../src/http/upload-schemas.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 const PROBLEM_MEDIA = 'application/problem+json';
+const SCHEMA_FILES: readonly Readonly<Record<string, z.ZodType>>[] = [
+  schemas,
+  messageSchemas,
+  scaleSchemas,
+  referenceSchemas,
+  uploadSchemas,
+];
 const SCHEMA_PATH = '#/components/schemas/';
 
 /** The OpenAPI 3.1 document of every route in the table. */
@@ -86,7 +93,7 @@ function schemaOf(schema: z.ZodType): unknown {
 
 function components(): Json {
   const named = z.registry<{ id: string }>();
-  for (const schema of [schemas, messageSchemas, scaleSchemas, referenceSchemas, uploadSchemas].flatMap((file): z.ZodType[] => Object.values(file))) {
+  for (const schema of SCHEMA_FILES.flatMap((file) => Object.values(file))) {
     const id = z.globalRegistry.get(schema)?.id;
     if (id !== undefined) named.add(schema, { id });
   }

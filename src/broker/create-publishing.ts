@@ -5,6 +5,7 @@ import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
 import { LEADER_ASK_MS_MAX } from '../model/limits.ts';
 import { THROTTLED_WRITES_MIN } from '../model/scaling-limits.ts';
 import type { SegmentPressure } from '../model/segment-pressure.ts';
+import type { Sweep } from '../model/sweep-report.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -20,12 +21,18 @@ import { createCommitIds } from '../protocol/commit-id.ts';
 import { createPublishOperations } from '../publish/peer-operations.ts';
 import { createPublisher } from '../publish/publish.ts';
 import type { Publisher } from '../publish/publisher.ts';
+import { type Checker, createChecker } from '../reference/create-checker.ts';
+import { createReferences } from '../reference/create-references.ts';
+import { createUploads } from '../reference/create-uploads.ts';
+import type { References } from '../reference/references.ts';
+import type { Uploads } from '../reference/uploads.ts';
 import type { Heads } from '../state/heads.ts';
 import { createPressureMeter } from '../state/pressure-meter.ts';
 import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';
 import { type BrokerRoutes, createRoutes } from './create-routes.ts';
 import { probeStores } from './probe-stores.ts';
+import { sweep } from './sweep.ts';
 
 /** What publishing needs of the runtime. Reads of both stores are retried and attempts bounded by whoever made them. */
 export type PublishingPorts = {
@@ -52,12 +59,15 @@ export type PublishingPorts = {
 export type Publishing = {
   readonly topics: Topics;
   readonly publisher: Publisher;
+  readonly uploads: Uploads;
+  readonly references: References;
   readonly control: ControlPlane;
   /** What it does for other brokers, by name. */
   readonly operations: Readonly<Record<string, PeerOperation>>;
   /** Who serves a segment, and where a broker is, as far as is known without asking. */
   brokersOf(topic: Topic, segment: SegmentId): readonly BrokerAddress[];
   addressOf(broker: BrokerId): BrokerAddress | undefined;
+  readonly sweep: Sweep;
   /** A real write, read and delete in both stores; rejects with what is wrong. */
   probe(signal: AbortSignal): Promise<void>;
 };
@@ -77,7 +87,8 @@ export function createPublishing(ports: PublishingPorts & PublishingParts): Publ
     // Without an address it is a function's, or one request's.
     writesPerRefusal: ports.self?.kind === 'process' ? 1 : THROTTLED_WRITES_MIN,
   });
-  const deps = { ...ports, commitIds, pressure };
+  const checker = checkerOf(ports);
+  const deps = { ...ports, commitIds, pressure, ...(checker === undefined ? {} : { batchesSubmitted: checker.offer }) };
   const control: ControlPlane = ports.controlOf(deps);
   const routes = routesOf({ ...deps, control });
   const topics = createTopics(deps);
@@ -85,12 +96,31 @@ export function createPublishing(ports: PublishingPorts & PublishingParts): Publ
   const { resolve, forget } = topics;
   return {
     topics,
-    publisher,
+    publisher: checker === undefined ? publisher : withChecker(publisher, checker),
+    uploads: createUploads(ports),
+    references: createReferences(ports),
     control,
     operations: { ...control.operations, ...createPublishOperations({ publisher, resolve, forget }) },
     brokersOf: (topic, segment) => routes?.brokersOf(topic, segment) ?? [],
     addressOf: (id) => control.directory.known(id),
+    sweep: (options, signal) => sweep(ports, options, signal),
     probe: (signal) => probeStores(ports, signal),
+  };
+}
+
+/** Of a process: what lives for a request, or as long as an answer takes, leaves uploaded batches to the sweep. */
+function checkerOf(ports: PublishingPorts & PublishingParts): Checker | undefined {
+  return ports.self?.kind === 'process' ? createChecker(ports) : undefined;
+}
+
+/** What waits for the end of publishes should not wait for batches that a sweep looks at as well. */
+function withChecker(publisher: Publisher, checker: Checker): Publisher {
+  return {
+    ...publisher,
+    stop(signal) {
+      checker.stop();
+      return publisher.stop(signal);
+    },
   };
 }
 

@@ -1,5 +1,8 @@
 import { createConsumer } from '../consume/create-consumer.ts';
 import type { Consumer } from '../consume/page.ts';
+import type { Presigner } from '../ports/presigner.ts';
+import { createReferences } from '../reference/create-references.ts';
+import type { References } from '../reference/references.ts';
 import { createHeads } from '../state/heads.ts';
 import { createTopicResolver } from '../topics/resolve-topic.ts';
 import type { Topics } from '../topics/topics.ts';
@@ -7,10 +10,20 @@ import type { BrokerPorts } from './create-broker.ts';
 
 export type ReadingPorts = Omit<BrokerPorts, 'sha256' | 'meter' | 'self' | 'peers' | 'rebalanceMs'>;
 
-export type Reading = { readonly topics: Pick<Topics, 'resolve'>; readonly consumer: Consumer };
+export type Reading = {
+  readonly topics: Pick<Topics, 'resolve'>;
+  readonly consumer: Consumer;
+  readonly presigner: Presigner;
+  readonly references: References;
+};
 
 /** The readers of a broker alone. They write only to carry on a change of a topic's that somebody was stopped in. */
 export function createReading(ports: ReadingPorts): Reading {
   const deps = { ...ports, heads: createHeads(ports.table) };
-  return { topics: createTopicResolver(deps), consumer: createConsumer(deps) };
+  return {
+    topics: createTopicResolver(deps),
+    consumer: createConsumer(deps),
+    presigner: ports.presigner,
+    references: createReferences(ports),
+  };
 }

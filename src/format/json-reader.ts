@@ -28,6 +28,10 @@ const PRINTABLE_NAME = /^[\w.-]{1,64}$/;
 const ASCII_DIGITS_FROM = 0x30;
 const ASCII_DIGITS_TO = 0x39;
 const MINUS = 0x2d;
+/** `.`, `e` and `E`, behind which a number is no integer, or one that is written in another way. */
+const NUMBER_GOES_ON: readonly number[] = [0x2e, 0x65, 0x45];
+
+const isDigit = (byte: number): boolean => byte >= ASCII_DIGITS_FROM && byte <= ASCII_DIGITS_TO;
 
 export const readJson = (bytes: Bytes): JsonReader => ({ bytes, at: 0, nameStart: 0, nameEnd: 0 });
 
@@ -41,7 +45,7 @@ export function nextKind(reader: JsonReader): JsonKind {
   if (byte === QUOTE) return 'string';
   if (byte === OPEN_BRACE) return 'object';
   if (byte === OPEN_BRACKET) return 'array';
-  return byte === MINUS || (byte >= ASCII_DIGITS_FROM && byte <= ASCII_DIGITS_TO) ? 'number' : 'word';
+  return byte === MINUS || isDigit(byte) ? 'number' : 'word';
 }
 
 /** Passes the next value. */
@@ -54,6 +58,26 @@ export function readSlice(reader: JsonReader): Bytes {
   const start = skipBlanks(reader.bytes, reader.at);
   reader.at = skipValue(reader.bytes, start);
   return reader.bytes.subarray(start, reader.at);
+}
+
+/**
+ * The next value, where it is an integer from 0 to `max` in digits alone; undefined, and nothing passed, where it is anything else.
+ * For lists of very many: no text is made of them.
+ */
+export function readDigits(reader: JsonReader, max: number): number | undefined {
+  const { bytes } = reader;
+  const start = skipBlanks(bytes, reader.at);
+  let at = start;
+  let value = 0;
+  for (let byte = bytes[at] ?? 0; isDigit(byte); byte = bytes[at] ?? 0) {
+    value = value * 10 + (byte - ASCII_DIGITS_FROM);
+    if (value > max) return undefined;
+    at += 1;
+  }
+  const hasMore = NUMBER_GOES_ON.includes(bytes[at] ?? 0);
+  if (at === start || hasMore || (bytes[start] === ASCII_DIGITS_FROM && at > start + 1)) return undefined;
+  reader.at = at;
+  return value;
 }
 
 /** The content of the next value, a string, as UTF-8. */

@@ -6,8 +6,11 @@ import type { Topic } from '../model/topic.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Compression } from '../ports/compression.ts';
 import type { PeerOperation } from '../ports/peers.ts';
+import type { Presigner } from '../ports/presigner.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { Publisher } from '../publish/publisher.ts';
+import type { References } from '../reference/references.ts';
+import type { Uploads } from '../reference/uploads.ts';
 import type { Topics } from '../topics/topics.ts';
 
 /** What differs between endpoints; everything else is in model/limits.ts. */
@@ -72,14 +75,18 @@ export type ControlDependencies = TopicsDependencies & KnownBrokers & { readonly
 /** What the last probe has found, and when; plain data, which those may share who can't wait for each other's work. */
 export type Probed = { last?: { readonly atMs: number; readonly ready: boolean } };
 
+/** What clients upload themselves, and where it is for those who read it. */
+export type UploadsDependencies = { readonly uploads: Uploads; readonly references: References };
+
 /** What handlers need that take messages, and those of everything that neither reads nor leads. */
-export type PublishingDependencies = ControlDependencies & {
-  readonly publisher: Publisher;
-  /** A real write and read of both stores; rejects with what is wrong. */
-  probe(signal: AbortSignal): Promise<void>;
-  /** Of an instance that lives for one request: what it shares with the others. */
-  readonly probed?: Probed;
-};
+export type PublishingDependencies = ControlDependencies &
+  UploadsDependencies & {
+    readonly publisher: Publisher;
+    /** A real write and read of both stores; rejects with what is wrong. */
+    probe(signal: AbortSignal): Promise<void>;
+    /** Of an instance that lives for one request: what it shares with the others. */
+    readonly probed?: Probed;
+  };
 
 /** Of one that lives long enough to be scraped. */
 export type MetricsDependencies = {
@@ -87,6 +94,12 @@ export type MetricsDependencies = {
   metrics(): Promise<string>;
 };
 
-export type ReadingDependencies = AppDependencies & { readonly topics: Pick<Topics, 'resolve'>; readonly consumer: Consumer };
+export type ReadingDependencies = AppDependencies & {
+  readonly topics: Pick<Topics, 'resolve'>;
+  readonly consumer: Consumer;
+  readonly references: References;
+  /** For reading batches from the store itself. */
+  readonly presigner: Presigner;
+};
 
 export type HttpDependencies = PublishingDependencies & ReadingDependencies & MetricsDependencies;

@@ -1,59 +1,14 @@
 import { z } from 'zod';
-import {
-  IDEMPOTENCY_KEY_BYTES_MAX,
-  KEY_BYTES_MAX,
-  READ_BYTES_DEFAULT,
-  READ_BYTES_MAX,
-  READ_MESSAGES_DEFAULT,
-  READ_MESSAGES_MAX,
-  TIMEOUT_MS_DEFAULT,
-  TIMEOUT_MS_MAX,
-  TIMESTAMP_MS_MAX,
-  TOPICS_LIST_DEFAULT,
-  TOPICS_LIST_MAX,
-  WAIT_MS_MAX,
-} from '../model/limits.ts';
-import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, PROMETHEUS_MEDIA, SSE_MEDIA } from './media-type.ts';
+import { IDEMPOTENCY_KEY_BYTES_MAX, KEY_BYTES_MAX, TOPICS_LIST_DEFAULT, TOPICS_LIST_MAX } from '../model/limits.ts';
+import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, PROMETHEUS_MEDIA } from './media-type.ts';
+import { broker, count, type OperationDocument, type Parameter, segment, timeout, timestamp, topic } from './operation-document.ts';
 import type { Operation } from './paths.ts';
+import { READ_DOCUMENTS } from './read-documents.ts';
 import { Rebalance, Rebalanced, ScaleHistory } from './scale-schemas.ts';
+import * as messages from './message-schemas.ts';
 import * as schemas from './schemas.ts';
-
-/** A body in each of its types: JSON by a schema, anything else as it is. */
-export type Content = Readonly<Record<string, z.ZodType | 'text' | 'binary'>>;
-
-export type Parameter = {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly schema: z.ZodType;
-  readonly description?: string;
-};
-
-export type OperationDocument = {
-  readonly summary: string;
-  readonly parameters?: readonly Parameter[];
-  readonly body?: Content;
-  /** The body may be left out. */
-  readonly bodyOptional?: true;
-  /** Successful answers by status. */
-  readonly answers: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
-  /** Statuses of problems, besides those that everything behind the token has. */
-  readonly problems?: readonly number[];
-};
-
-/** A bad request, no token, the deadline, too much at a time, a fault, a store that is down. */
-export const COMMON_PROBLEMS = [400, 401, 408, 429, 500, 503] as const;
-
-const topic: Parameter = { name: 'topic', in: 'path', schema: schemas.TopicName };
-const segment: Parameter = { name: 'segment', in: 'path', schema: schemas.SegmentId };
-const broker: Parameter = { name: 'broker', in: 'path', schema: schemas.BrokerId };
-const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-const timestamp = z.int().min(0).max(TIMESTAMP_MS_MAX);
-const timeout: Parameter = {
-  name: 'Kelp-Timeout-Ms',
-  in: 'header',
-  schema: z.int().min(1).max(TIMEOUT_MS_MAX).default(TIMEOUT_MS_DEFAULT),
-  description: 'How long the caller waits, in milliseconds.',
-};
+import { UPLOAD_DOCUMENTS } from './upload-documents.ts';
+import { SubmittedBatches } from './upload-schemas.ts';
 
 const publishing: readonly Parameter[] = [
   topic,
@@ -78,17 +33,6 @@ const publishing: readonly Parameter[] = [
   { name: 'traceparent', in: 'header', schema: z.string(), description: 'Kept as a header of the messages.' },
 ];
 const publishProblems = [404, 409, 410, 412, 413, 415, 422, 504];
-
-const reading: readonly Parameter[] = [
-  { name: 'limit', in: 'query', schema: z.int().min(1).max(READ_MESSAGES_MAX).default(READ_MESSAGES_DEFAULT) },
-  { name: 'maxBytes', in: 'query', schema: z.int().min(1).max(READ_BYTES_MAX).default(READ_BYTES_DEFAULT) },
-  { name: 'waitMs', in: 'query', schema: z.int().min(0).max(WAIT_MS_MAX).default(0), description: 'How long to wait at the tail.' },
-  { name: 'Last-Event-ID', in: 'header', schema: z.string(), description: 'Server-sent events only: the position to go on from.' },
-  timeout,
-];
-/** 413: an answer that would be larger than a function may give. */
-const readProblems = [404, 406, 410, 413];
-const STREAM_OVER = { description: 'Server-sent events only: the segment is sealed and was read to the end.' };
 
 export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>> = {
   livez: {
@@ -156,12 +100,12 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
   publishMessages: {
     summary: 'Stores messages, and answers once they are durable.',
     parameters: publishing,
-    body: { [JSON_MEDIA]: schemas.Envelope, [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary' },
+    body: { [JSON_MEDIA]: z.union([messages.Envelope, SubmittedBatches]), [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary' },
     answers: {
-      200: { description: 'A result for each message, or for each batch.', content: { [JSON_MEDIA]: schemas.Results } },
+      200: { description: 'A result for each message, or for each batch.', content: { [JSON_MEDIA]: messages.Results } },
       207: {
         description: 'Some segments failed: a problem in place of each failed result.',
-        content: { [JSON_MEDIA]: schemas.PartialResults },
+        content: { [JSON_MEDIA]: messages.PartialResults },
       },
     },
     problems: publishProblems,
@@ -174,29 +118,11 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
       { name: 'Kelp-Key', in: 'header', schema: z.string().max(KEY_BYTES_MAX), description: 'In place of ?key=, in printable ASCII.' },
     ],
     body: { '*/*': 'binary' },
-    answers: { 200: { description: 'Where the message is.', content: { [JSON_MEDIA]: schemas.Placed } } },
+    answers: { 200: { description: 'Where the message is.', content: { [JSON_MEDIA]: messages.Placed } } },
     problems: publishProblems,
   },
-  readTopic: {
-    summary: 'Messages of all segments, each key in order.',
-    parameters: [
-      topic,
-      {
-        name: 'cursor',
-        in: 'query',
-        schema: z.string().default('earliest'),
-        description: 'earliest, latest, timestamp:<ms>, or the cursor of a page.',
-      },
-      ...reading,
-    ],
-    answers: {
-      200: {
-        description: 'A page, or a stream.',
-        content: { [JSON_MEDIA]: schemas.TopicPage, [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary', [SSE_MEDIA]: 'text' },
-      },
-    },
-    problems: readProblems,
-  },
+  ...UPLOAD_DOCUMENTS,
+  ...READ_DOCUMENTS,
   listSegments: {
     summary: 'Segments of a topic, sealed ones too.',
     parameters: [topic, { name: 'at', in: 'query', schema: timestamp, description: 'Only those that were open then.' }, timeout],
@@ -208,30 +134,6 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
     parameters: [topic, segment, timeout],
     answers: { 200: { description: 'The segment.', content: { [JSON_MEDIA]: schemas.Segment } } },
     problems: [404, 406, 410],
-  },
-  readSegment: {
-    summary: 'Messages of one segment, in order.',
-    parameters: [
-      topic,
-      segment,
-      { name: 'offset', in: 'query', schema: count },
-      {
-        name: 'timestamp',
-        in: 'query',
-        schema: timestamp,
-        description: 'From the lowest offset with this time or a later one.',
-      },
-      { name: 'from', in: 'query', schema: z.enum(['earliest', 'latest']).default('earliest') },
-      ...reading,
-    ],
-    answers: {
-      200: {
-        description: 'A page, or a stream.',
-        content: { [JSON_MEDIA]: schemas.SegmentPage, [NDJSON_MEDIA]: 'text', [BATCH_MEDIA]: 'binary', [SSE_MEDIA]: 'text' },
-      },
-      204: STREAM_OVER,
-    },
-    problems: [...readProblems, 416],
   },
   segmentBrokers: {
     summary: 'Who serves a segment; chosen now if nobody does yet. Reports a broker that does not answer.',

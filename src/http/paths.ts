@@ -12,6 +12,8 @@ export type Operation =
   | 'deleteTopic'
   | 'publishMessages'
   | 'publishMessage'
+  | 'createUpload'
+  | 'getUpload'
   | 'readTopic'
   | 'listSegments'
   | 'getSegment'
@@ -50,6 +52,8 @@ export const ROUTES: readonly Route[] = [
   { operation: 'deleteTopic', method: 'DELETE', path: TOPIC },
   { operation: 'publishMessages', method: 'POST', path: `${TOPIC}/messages` },
   { operation: 'publishMessage', method: 'POST', path: `${TOPIC}/message` },
+  { operation: 'createUpload', method: 'POST', path: `${TOPIC}/uploads` },
+  { operation: 'getUpload', method: 'GET', path: `${TOPIC}/uploads/:upload` },
   { operation: 'readTopic', method: 'GET', path: `${TOPIC}/messages` },
   { operation: 'listSegments', method: 'GET', path: `${TOPIC}/segments` },
   { operation: 'getSegment', method: 'GET', path: SEGMENT },

@@ -6,6 +6,13 @@ import type { Publisher } from '../publish/publisher.ts';
 import type { PublishContent, PublishRequest } from '../publish/request.ts';
 import type { PublishOptions } from './request-headers.ts';
 
+/** What is to be published. `inRequest`: an error about an upload, with the place where the request has it. */
+export type Parsed = {
+  readonly content: PublishContent;
+  readonly options: PublishOptions;
+  readonly inRequest?: (error: unknown) => unknown;
+};
+
 /** Everything that makes a repeated request the same one, besides its body. `what` is asked for only if that matters. */
 export type Sameness = { readonly what: () => string; readonly options: PublishOptions; readonly body: Bytes };
 

@@ -5,17 +5,24 @@ import type { Bytes, Message } from '../model/message.ts';
 import type { Topic } from '../model/topic.ts';
 import type { PublishContent } from '../publish/request.ts';
 import type { Handler } from './call.ts';
-import type { AppDependencies, PublishingDependencies } from './dependencies.ts';
+import type { PublishingDependencies } from './dependencies.ts';
 import { withBrokerHints } from './broker-hints.ts';
 import { type EnvelopeFormat, envelopeFormat } from './media-type.ts';
 import { withTrace } from './message-headers.ts';
 import { publishAnswer } from './publish-answer.ts';
 import { bodyOf } from './publish-body.ts';
-import { once, publishRequestOf, refuseIfFull } from './publish-content.ts';
-import { publishOptionsOf, traceParentOf } from './request-headers.ts';
-import { STALE_FOR_PUBLISHES, withTopic } from './with-topic.ts';
+import { once, type Parsed, publishRequestOf, refuseIfFull } from './publish-content.ts';
+import { resolveBatches, resolveMessages } from './publish-uploads.ts';
+import { type PublishOptions, publishOptionsOf, traceParentOf } from './request-headers.ts';
+import { isSubmittedBatches } from './submitted-batches.ts';
+import { STALE_FOR_UPLOADS, withTopic } from './with-topic.ts';
 
-type Sent = { readonly format: EnvelopeFormat; readonly body: Bytes; readonly traceParent: string | undefined };
+type Sent = {
+  readonly format: EnvelopeFormat;
+  readonly body: Bytes;
+  readonly options: PublishOptions;
+  readonly traceParent: string | undefined;
+};
 
 /** Many messages: as JSON, as lines of JSON, or as record batches. Everything that headers can tell is settled before the body is read. */
 export function createPublishMessages(deps: PublishingDependencies): Handler {
@@ -27,27 +34,33 @@ export function createPublishMessages(deps: PublishingDependencies): Handler {
     const traceParent = traceParentOf(context);
     refuseIfFull(publisher);
     const readBody = once(() => bodyOf(deps, call));
-    return withTopic(call, { topics, stale: STALE_FOR_PUBLISHES }, async (topic) => {
+    return withTopic(call, { topics, stale: STALE_FOR_UPLOADS }, async (topic) => {
       const body = await readBody();
-      const content = await contentOf(deps, topic, { format, body, traceParent });
-      const request = publishRequestOf(topic, content, { what: () => `messages ${format}`, options, body, timeoutMs: call.remainingMs() });
-      const counts = content.kind === 'batches' ? content.batches.map((batch) => batch.partitions.length) : undefined;
-      return withBrokerHints(deps, { call, topic, segment: options.segment }, async (hints) =>
-        publishAnswer(await publisher.publish(topic, request, signal), hints, counts),
-      );
+      const sent = { format, body, options, traceParent };
+      const { content, inRequest, ...parsed } = await parse(deps, topic, sent, signal);
+      const sameness = { what: () => `messages ${format}`, options: parsed.options, body };
+      const request = publishRequestOf(topic, content, { ...sameness, timeoutMs: call.remainingMs() });
+      return withBrokerHints(deps, { call, topic, segment: request.segment }, async (hints) =>
+        publishAnswer(await publisher.publish(topic, request, signal), hints, countsOf(content)),
+      ).catch((error: unknown) => {
+        throw inRequest === undefined ? error : inRequest(error);
+      });
     });
   };
 }
 
-async function contentOf(
-  { compression, clock }: AppDependencies,
-  topic: Topic,
-  { format, body, traceParent }: Sent,
-): Promise<PublishContent> {
-  if (format === 'batch') return { kind: 'batches', batches: await checkSentBatches(body, compression) };
-  const options = { keyRule: keyRule(topic.settings.partitionKey), nowMs: clock.nowMs() };
-  const messages = format === 'json' ? parseEnvelope(body, options) : parseLines(body, options);
-  return { kind: 'messages', messages: traced(messages, traceParent) };
+async function parse(deps: PublishingDependencies, topic: Topic, sent: Sent, signal: AbortSignal): Promise<Parsed> {
+  const { format, body, options, traceParent } = sent;
+  if (format === 'batch') return { content: { kind: 'batches', batches: await checkSentBatches(body, deps.compression) }, options };
+  if (format === 'json' && isSubmittedBatches(body)) return resolveBatches(deps, topic, { body, options }, signal);
+  const parsing = { keyRule: keyRule(topic.settings.partitionKey), nowMs: deps.clock.nowMs() };
+  const messages = traced(format === 'json' ? parseEnvelope(body, parsing) : parseLines(body, parsing), traceParent);
+  return resolveMessages(deps, topic, { messages, options, format }, signal);
+}
+
+/** Of each batch, where the results are those of batches. */
+function countsOf(content: PublishContent): readonly number[] | undefined {
+  return content.kind === 'messages' ? undefined : content.batches.map(({ partitions }) => partitions.length);
 }
 
 function traced(messages: readonly Message[], traceParent: string | undefined): readonly Message[] {

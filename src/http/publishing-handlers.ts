@@ -7,6 +7,7 @@ import { createPublishMessages } from './publish-messages.ts';
 import { createGetScaling } from './scaling.ts';
 import { createGetSegment, createListSegments } from './segments.ts';
 import { createGetTopic, createListTopics } from './topics.ts';
+import { createCreateUpload, createGetUpload } from './uploads.ts';
 
 /** Publishing, and all that is neither reading messages nor a leader's to decide. */
 export const publishingHandlers = (deps: PublishingDependencies) =>
@@ -17,6 +18,8 @@ export const publishingHandlers = (deps: PublishingDependencies) =>
     getTopic: createGetTopic(deps),
     publishMessages: createPublishMessages(deps),
     publishMessage: createPublishMessage(deps),
+    createUpload: createCreateUpload(deps),
+    getUpload: createGetUpload(deps),
     listSegments: createListSegments(deps),
     getSegment: createGetSegment(deps),
     getScaling: createGetScaling(deps),

@@ -2,13 +2,10 @@ import { z } from 'zod';
 import {
   DRAIN_PER_SECOND_DEFAULT,
   DRAIN_PER_SECOND_MAX,
-  HEADERS_MAX,
   PARTITIONS,
   REPLICAS_MAX,
-  REQUEST_MESSAGES_MAX,
   SEGMENTS_AT_CREATION_MAX,
   SEGMENTS_OPEN_MAX,
-  TIMESTAMP_MS_MAX,
 } from '../model/limits.ts';
 import { CRON_BYTES_MAX, FLOOD_SECONDS_MAX, FLOODS_MAX } from '../model/scaling-limits.ts';
 
@@ -16,7 +13,7 @@ import { CRON_BYTES_MAX, FLOOD_SECONDS_MAX, FLOODS_MAX } from '../model/scaling-
 // against it. The product itself doesn't import it: requests are parsed by hand, byte-exact and fast.
 
 export const Integer = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-const Base64 = z.base64();
+export const Base64 = z.base64();
 
 export const TopicName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,127}$/);
 export const SegmentId = z.string().regex(/^s[0-9a-z]{7}$/);
@@ -24,7 +21,7 @@ export const Partition = z
   .int()
   .min(0)
   .max(PARTITIONS - 1);
-const Offset = Integer;
+export const Offset = Integer;
 
 export const Problem = z
   .looseObject({
@@ -196,69 +193,6 @@ export const Draining = z.strictObject({ broker: BrokerId, segments: Integer }).
 
 export const Segments = z.strictObject({ segments: z.array(Segment) }).meta({ id: 'Segments' });
 
-export const HeaderValue = z.union([z.string(), z.strictObject({ bytes: Base64 }), z.null()]).meta({ id: 'HeaderValue' });
-export const Headers = z.array(z.tuple([z.string(), HeaderValue])).meta({ id: 'Headers' });
-export const Json = z
-  .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())])
-  .meta({ id: 'Json', description: 'Any JSON; kept as the very text that was sent.' });
-const Timestamp = z.int().min(0).max(TIMESTAMP_MS_MAX);
-
-/** Exactly one of the payload's four forms; as a union, so that a generated client can't build two. */
-const payloads = (shape: z.core.$ZodLooseShape): readonly [z.ZodObject, z.ZodObject, z.ZodObject, z.ZodObject] => [
-  z.strictObject({ ...shape, value: Json }),
-  z.strictObject({ ...shape, text: z.string() }),
-  z.strictObject({ ...shape, bytes: Base64 }),
-  z.strictObject({ ...shape, tombstone: z.literal(true) }),
-];
-
-export const NewMessage = z
-  .union(
-    payloads({
-      key: z.string().optional(),
-      headers: z.union([Headers.max(HEADERS_MAX), z.record(z.string(), HeaderValue)]).optional(),
-      timestamp: Timestamp.optional(),
-    }),
-  )
-  .meta({ id: 'NewMessage' });
-
-export const Envelope = z.strictObject({ messages: z.array(NewMessage).min(1).max(REQUEST_MESSAGES_MAX) }).meta({ id: 'Envelope' });
-
-const stored = (shape: Record<string, z.ZodType>) =>
-  z.union([
-    ...payloads({ ...shape, offset: Offset, partition: Partition, key: z.string(), headers: Headers, timestamp: Timestamp }),
-    ...payloads({ ...shape, offset: Offset, partition: Partition, keyBytes: Base64, headers: Headers, timestamp: Timestamp }),
-  ]);
-
-export const Message = stored({}).meta({ id: 'Message' });
-export const TopicMessage = stored({ segment: SegmentId }).meta({ id: 'TopicMessage' });
-
-export const SegmentPage = z
-  .strictObject({
-    messages: z.array(Message),
-    nextOffset: Offset,
-    tail: Offset,
-    sealed: z.boolean(),
-    successors: z.array(SegmentRange),
-  })
-  .meta({ id: 'SegmentPage' });
-
-export const TopicPage = z.strictObject({ messages: z.array(TopicMessage), cursor: z.string() }).meta({ id: 'TopicPage' });
-
-export const Placed = z
-  .strictObject({
-    segment: SegmentId,
-    offset: Offset.nullable(),
-    count: z.int().min(1).optional(),
-    duplicate: z.literal(true).optional(),
-  })
-  .meta({
-    id: 'Placed',
-    description: 'Where a message is, or where a batch of `count` begins. `offset` null: stored too long ago to say.',
-  });
-
-export const Results = z.strictObject({ results: z.array(Placed).min(1) }).meta({ id: 'Results' });
-export const PartialResults = z.strictObject({ results: z.array(z.union([Placed, Problem])).min(2) }).meta({ id: 'PartialResults' });
-
 export const Status = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Status' });
 export const Life = z.strictObject({ status: z.enum(['ok', 'leaving']) }).meta({ id: 'Life' });
 
@@ -283,6 +217,10 @@ export const About = z
       readBytes: Limit,
       waitMs: Limit,
       timeoutMs: Limit,
+      uploadBytes: Limit,
+      uploadBatches: Limit,
+      uploadBatchesBytes: Limit,
+      inlineBytes: Limit,
     }),
   })
   .meta({ id: 'About' });

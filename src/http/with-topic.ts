@@ -21,6 +21,8 @@ export function segmentIdOf({ context }: Call): SegmentId {
 export const STALE_FOR_READS: readonly string[] = ['topic-not-found', 'segment-not-found', 'topic-replaced'];
 /** A publish only goes again where it is sure that nothing was stored. */
 export const STALE_FOR_PUBLISHES: readonly string[] = ['topic-not-found'];
+/** An upload is looked for by the topic's id: nothing was stored where it is not found. */
+export const STALE_FOR_UPLOADS: readonly string[] = [...STALE_FOR_PUBLISHES, 'upload-not-found'];
 
 /**
  * `use` with the topic as it is remembered, and if that turns out stale, once more with the one that the stores know.

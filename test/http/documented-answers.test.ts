@@ -5,6 +5,7 @@ import { KelpError } from '../../src/model/errors.ts';
 import { createMemoryTable } from '../../src/adapters/memory/memory-table.ts';
 import { seen } from './check-answer.ts';
 import { openLog, one } from './log.ts';
+import { uploaded } from './some-upload.ts';
 import { createTestApp } from './test-app.ts';
 
 test('each answer that is documented comes, and is what the document says', async () => {
@@ -39,7 +40,10 @@ test('each answer that is documented comes, and is what the document says', asyn
   };
   expect((await log.publish(both, { 'kelp-timeout-ms': '200' })).status).toBe(207);
   throttled = '';
+  const upload = await uploaded(t, log.topic, Buffer.from('hello'));
+  await log.publish(one({ key: 'k0', upload }));
   for (const target of [
+    `${path}/uploads/${upload}`,
     '/livez',
     '/readyz',
     '/metrics',
@@ -56,11 +60,17 @@ test('each answer that is documented comes, and is what the document says', asyn
   expect((await t.send('POST', `${path}/segments/${log.segment}/brokers`)).status).toBe(200);
   expect((await t.send('POST', '/v1/brokers/a/drain')).status).toBe(202);
   expect((await t.send('POST', '/v1/rebalance')).status).toBe(200);
-  for (const accept of ['application/json', 'application/x-ndjson', 'application/vnd.kelp.batch', 'text/event-stream']) {
+  for (const accept of [
+    'application/json',
+    'application/x-ndjson',
+    'application/vnd.kelp.batch',
+    'application/vnd.kelp.references+json',
+    'text/event-stream',
+  ]) {
     await log.read('', { accept });
     if (accept !== 'text/event-stream') await t.send('GET', `${path}/messages`, { headers: { accept } });
   }
-  const over = await log.read('', { accept: 'text/event-stream', 'last-event-id': `${log.segment}:3` });
+  const over = await log.read('', { accept: 'text/event-stream', 'last-event-id': `${log.segment}:4` });
   expect(over.status).toBe(204);
   // A topic's stream has no end by itself.
   const stream = t.send('GET', `${path}/messages`, { headers: { accept: 'text/event-stream' } });
