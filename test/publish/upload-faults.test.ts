@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { segmentId, type UploadId } from '../../src/model/ids.ts';
+import { minuteOf, segmentId, type UploadId } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
 import { interceptTable } from '../simulation/intercept.ts';
 import { killAtEveryStep } from '../simulation/kill-at-every-step.ts';
-import { readValues } from '../simulation/read-log.ts';
+import { readTopicLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
 import { type Fault, faultyTable, unanswered } from '../simulation/world-faults.ts';
@@ -12,6 +12,8 @@ import { brief, firstSegment, publishOf } from './requests.ts';
 import { stage, submitBatches, submitOf, uploadOf, whereIs } from './uploads.ts';
 
 // Whoever submits an upload is killed, held up, not answered, or not alone. In the end it is in the log once, and says where.
+
+const MINUTE_MS = 60_000;
 
 type There = { readonly topic: Topic; readonly uploads: readonly [UploadId, UploadId] };
 
@@ -252,6 +254,24 @@ test('F23: a floor above its minute ends an attempt, and the next one has anothe
   const { attempt } = await uploadOf(world, topic, upload);
   expect(attempt?.minute).toBe(String(Number(before?.slice(0, 8)) + 1).padStart(8, '0'));
   expect(attempt?.cid).not.toBe(before?.slice(9));
+});
+
+test('U1: an attempt that takes longer than its minute stores under that minute, so that a floor above it ends what is on its way', async () => {
+  const world = createTestWorld();
+  const { topic, uploads } = await prepare(world);
+  const [upload] = uploads;
+  // The minute ends while the claim is on its way.
+  await world.clock.advance(MINUTE_MS - (world.clock.nowMs() % MINUTE_MS) - 1_000);
+  const table = interceptTable(world.table, async (call, make) => {
+    if (call.name === 'put upload') await world.clock.sleep(5_000, world.signal);
+    return make();
+  });
+  const broker = world.broker({ table });
+  expect(await sent(world, topic, submitOf([upload]), broker)).toEqual([expect.stringMatching(/^s\w{7}:0$/)]);
+  const { attempt } = await uploadOf(world, topic, upload);
+  expect(attempt?.minute).not.toBe(minuteOf(world.clock.nowMs()));
+  const logs = await readTopicLog(world, topic.id);
+  expect(logs.flatMap(({ entries }) => entries.map(({ object }) => object.minute))).toEqual([attempt?.minute]);
 });
 
 test('a caller whose time is over before anything was sent knows that nothing is stored', async () => {
