@@ -4,6 +4,7 @@ import { createPrometheusTelemetry } from '../adapters/prometheus/telemetry.ts';
 import type { SystemBackground } from '../adapters/system/background.ts';
 import { createLoadMeter } from '../adapters/system/load-meter.ts';
 import { createBroker as createServices } from '../broker/create-broker.ts';
+import type { SweepRegularlyDeps } from '../broker/sweep-regularly.ts';
 import type { ControlPlane } from '../control/create-control.ts';
 import { allHandlers } from '../http/all-handlers.ts';
 import { createApp } from '../http/app.ts';
@@ -21,6 +22,7 @@ export type AssembledBroker = {
   readonly publisher: Publisher;
   readonly control: ControlPlane;
   readonly background: SystemBackground;
+  readonly sweeping: Omit<SweepRegularlyDeps, 'everyMs'>;
   /** Aborts when the broker is told to stop: it is not ready any more, and serves on until its segments are elsewhere. */
   readonly leaving: AbortController;
   /** Aborts when the broker begins to stop. */
@@ -41,5 +43,13 @@ export function assembleBroker(configuration: Configuration, { write, ...parts }
     metrics: () => exporter.expose(),
   };
   const app = createApp(deps, allHandlers(deps));
-  return { app, publisher: services.publisher, control: services.control, background: ports.background, leaving, stopping };
+  return {
+    app,
+    publisher: services.publisher,
+    control: services.control,
+    background: ports.background,
+    sweeping: { ...ports, sweep: services.sweep },
+    leaving,
+    stopping,
+  };
 }

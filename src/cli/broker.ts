@@ -1,5 +1,6 @@
 import { createLeanStore } from '../adapters/s3/lean-store.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
+import { sweepRegularly } from '../broker/sweep-regularly.ts';
 import { READ_BYTES_MAX, WAIT_MS_MAX } from '../model/limits.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { assembleBroker } from './assemble-broker.ts';
@@ -32,7 +33,7 @@ export type BrokerOptions = {
 export function createBroker(configuration: Configuration, { table, url, write }: BrokerOptions): Broker {
   const clock = createSystemClock();
   const { id, zone } = configuration.broker;
-  const { app, publisher, control, background, leaving, stopping } = assembleBroker(configuration, {
+  const { app, publisher, control, background, sweeping, leaving, stopping } = assembleBroker(configuration, {
     table,
     store: createLeanStore({ ...configuration.store, clock }),
     clock,
@@ -42,7 +43,7 @@ export function createBroker(configuration: Configuration, { table, url, write }
     self: { id, url, kind: 'process', zone },
   });
   const life = new AbortController();
-  const running = control.run(life.signal);
+  const running = Promise.all([control.run(life.signal), sweepRegularly({ ...sweeping, everyMs: configuration.sweepMs }, life.signal)]);
   return {
     fetch: app.fetch,
     leave(signal) {

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { type BrokerId, isBrokerId } from '../model/ids.ts';
 import { REQUEST_BYTES_MAX } from '../model/limits.ts';
 import { REBALANCE_CALL_MS, REBALANCE_MS, SAMPLE_MS_MIN } from '../model/scaling-limits.ts';
+import { SWEEP_EVERY_MS, SWEEP_EVERY_MS_MAX, SWEEP_EVERY_MS_MIN } from '../model/upload-limits.ts';
 import {
   COMMON_VARIABLES,
   matching,
@@ -35,6 +36,8 @@ export type Configuration = StoresConfiguration & {
   readonly requestBytesMax: number;
   /** How often each topic is looked at by whoever leads; 0: only when somebody asks. */
   readonly rebalanceMs: number;
+  /** How often, on average, it cleans up behind others; 0: only when somebody asks. */
+  readonly sweepMs: number;
 };
 
 const REQUEST_BYTES_MIN = 65_536;
@@ -51,6 +54,9 @@ const requestBytesMax = variable(`a number of bytes from ${REQUEST_BYTES_MIN} to
 const rebalanceMs = variable(`a number of milliseconds from ${SAMPLE_MS_MIN} to ${REBALANCE_CALL_MS}, or 0`, (text) => {
   return text === '0' || isInteger(text, SAMPLE_MS_MIN, REBALANCE_CALL_MS);
 });
+const sweepMs = variable(`a number of milliseconds from ${SWEEP_EVERY_MS_MIN} to ${SWEEP_EVERY_MS_MAX}, or 0`, (text) => {
+  return text === '0' || isInteger(text, SWEEP_EVERY_MS_MIN, SWEEP_EVERY_MS_MAX);
+});
 
 const Environment = z.object({
   ...COMMON_VARIABLES,
@@ -63,6 +69,7 @@ const Environment = z.object({
   KELP_PUBLIC_URL: z.optional(url),
   KELP_REQUEST_BYTES_MAX: z.prefault(requestBytesMax, String(REQUEST_BYTES_MAX)),
   KELP_REBALANCE_MS: z.prefault(rebalanceMs, String(REBALANCE_MS)),
+  KELP_SWEEP_MS: z.prefault(sweepMs, String(SWEEP_EVERY_MS)),
   ...STORE_VARIABLES,
 });
 type Environment = z.infer<typeof Environment>;
@@ -82,6 +89,7 @@ function toConfiguration(from: Environment): Configuration {
     broker: brokerOf(from),
     requestBytesMax: Number(from.KELP_REQUEST_BYTES_MAX),
     rebalanceMs: Number(from.KELP_REBALANCE_MS),
+    sweepMs: Number(from.KELP_SWEEP_MS),
   };
 }
 

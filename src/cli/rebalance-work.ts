@@ -10,7 +10,7 @@ export const rebalanceWork = (rebalance: LeaderService['rebalance']): ScheduledW
   outOfTime: 'another one leads and does not answer, or there is too much to do',
   // A lease that was not given back would keep everybody else waiting.
   endMs: LEASE_RELEASE_MS_MAX,
-  run: async (signal) => summary(await rebalance({ dryRun: false }, signal)),
+  run: async (_event, signal) => summary(await rebalance({ dryRun: false }, signal)),
 });
 
 function summary(plans: readonly TopicPlan[]): Readonly<Record<string, unknown>> {

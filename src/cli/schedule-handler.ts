@@ -4,8 +4,10 @@ import { KelpError } from '../model/errors.ts';
 import { RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** What an event says, means nothing: it comes, and it is time. */
-export type ScheduleHandler = (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) => Promise<void>;
+/** Answers what was done, for whoever invokes it by hand. */
+export type ScheduleHandler = (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) => Promise<Done>;
+
+type Done = Readonly<Record<string, unknown>>;
 
 /** What a schedule starts. */
 export type ScheduledWork = {
@@ -16,8 +18,8 @@ export type ScheduledWork = {
   readonly endMs: number;
   /** Why there was not enough time. */
   readonly outOfTime: string;
-  /** Answers what the line says that was done. */
-  run(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
+  /** Answers what the line says that was done. `event`: what has started it; the schedule's own says nothing but that it is time. */
+  run(event: unknown, signal: AbortSignal): Promise<Done>;
 };
 
 export type ScheduleDeps = {
@@ -33,17 +35,18 @@ export type ScheduleDeps = {
  * invocation: the platform counts those, and the next event tries again.
  */
 export function createScheduleHandler({ clock, telemetry, work, settled }: ScheduleDeps): ScheduleHandler {
-  return async (_event, context) => {
+  return async (event, context) => {
     const beganMs = clock.monotonicMs();
-    const told = (): Readonly<Record<string, unknown>> => ({
+    const told = (): Done => ({
       ms: Math.round(clock.monotonicMs() - beganMs),
       counts: telemetry.takeCounts(),
     });
     const ms = Math.max(0, context.getRemainingTimeInMillis() - work.endMs - RUNTIME_MARGIN_MS);
     const deadline = clock.deadline(ms);
     try {
-      const done = await work.run(deadline);
+      const done = await work.run(event, deadline);
       telemetry.log('info', work.done, { ...done, ...told() });
+      return done;
     } catch (cause) {
       const error = deadline.aborted
         ? new KelpError('unavailable', 'out-of-time', `not done within ${Math.round(ms)} ms: ${work.outOfTime}`, { cause })

@@ -65,5 +65,7 @@ export const SWEEP_CHECK_BYTES_MAX = 1_073_741_824;
 export const SWEEP_CHECK_BYTES_MIN = 65_536;
 /** One sweep of a process' own; the next one goes on. */
 export const SWEEP_MS_MAX = 600_000;
-/** How often a process sweeps by itself. */
+/** How often a process sweeps by itself: at most once in a second, and once in a day at least. */
 export const SWEEP_EVERY_MS = 3_600_000;
+export const SWEEP_EVERY_MS_MIN = 1_000;
+export const SWEEP_EVERY_MS_MAX = 86_400_000;

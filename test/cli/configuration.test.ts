@@ -31,9 +31,18 @@ describe('readConfiguration', () => {
       secrets: [COMPLETE.KELP_SECRET],
       requestBytesMax: 16_777_216,
       rebalanceMs: 5_000,
+      sweepMs: 3_600_000,
       store: { endpoint: 'http://127.0.0.1:8333', bucket: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' },
       table: { table: 'kelp', region: 'us-east-1' },
     });
+  });
+
+  test.each([
+    ['0', 0],
+    ['1000', 1_000],
+    ['86400000', 86_400_000],
+  ])('KELP_SWEEP_MS=%s is how often it sweeps', (text, sweepMs) => {
+    expect(readConfiguration({ ...COMPLETE, KELP_SWEEP_MS: text }).sweepMs).toBe(sweepMs);
   });
 
   test('an empty variable counts as not set', () => {
@@ -96,6 +105,10 @@ describe('readConfiguration', () => {
     ['KELP_REBALANCE_MS', '999'],
     ['KELP_REBALANCE_MS', '60001'],
     ['KELP_REBALANCE_MS', 'never'],
+    ['KELP_SWEEP_MS', '999'],
+    ['KELP_SWEEP_MS', '86400001'],
+    ['KELP_SWEEP_MS', '-1'],
+    ['KELP_SWEEP_MS', '1h'],
     ['KELP_BROKER_ID', '-till'],
     ['KELP_BROKER_ID', 'Till'],
     ['KELP_BROKER_ID', 'a'.repeat(33)],

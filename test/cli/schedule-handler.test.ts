@@ -69,7 +69,8 @@ describe('an event', () => {
         plan('skewed', { hotKeys: [hot] }),
       ];
     });
-    await clock.run(handler({ source: 'aws.events' }, leaving(55_000)));
+    const done = await clock.run(handler({ source: 'aws.events' }, leaving(55_000)));
+    expect(done).toMatchObject({ splits: 1, merges: 1, refused: 1 });
     expect(asked).toEqual([{ dryRun: false }]);
     expect(lines).toEqual([
       {

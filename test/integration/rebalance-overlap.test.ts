@@ -52,7 +52,7 @@ async function hotTopic(kind: 'dynoxide' | 'ministack'): Promise<World> {
 
 type Told = { readonly message?: string; readonly splits?: number };
 type Instance = {
-  event(): Promise<void>;
+  event(): Promise<unknown>;
   /** Splits that it says it has made. */
   splits(): number;
   /** What it says of its events. */
