@@ -29,7 +29,7 @@ export const functionRuntime: Runtime = {
   remainingMs: (env) => functionEnvironment(env)?.lambdaContext?.getRemainingTimeInMillis(),
 };
 
-const TEXT = /^(?:text\/|application\/(?:problem\+)?json|application\/x-ndjson)/;
+const TEXT = /^(?:text\/|application\/(?:[a-z.]+\+)?json|application\/x-ndjson)/;
 
 /** The app behind API Gateway (payload 2.0) or a function URL. */
 export function createFunctionHandler(app: Hono, invocations: Invocations): FunctionHandler {

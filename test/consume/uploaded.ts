@@ -10,10 +10,25 @@ import { minuteOf, type SegmentId, type UploadId, uploadId } from '../../src/mod
 import type { Bytes, Message } from '../../src/model/message.ts';
 import type { Quarantined, Upload } from '../../src/model/upload.ts';
 import { formatCommitId } from '../../src/protocol/commit-id.ts';
-import { calm, type Log } from './fixture.ts';
+import type { Topic } from '../../src/model/topic.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { MetadataTable } from '../../src/ports/metadata-table.ts';
+import type { ObjectStore } from '../../src/ports/object-store.ts';
+import type { Heads } from '../../src/state/heads.ts';
+
+const calm = (): AbortSignal => new AbortController().signal;
 
 const plain = createCompression({ codec: 'none' });
 let uploads = 0;
+
+/** Where it is written to; a log of the fixture is one. `heads`: of those who are to know of it at once. */
+export type UploadTarget = {
+  readonly table: MetadataTable;
+  readonly store: ObjectStore;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly topic: Pick<Topic, 'id'>;
+  readonly heads?: Pick<Heads, 'offer'>;
+};
 
 /** A client's object with batches, as it was submitted. */
 export type Uploaded = {
@@ -27,7 +42,7 @@ export type Uploaded = {
 
 /** Puts an object of batches, the next of which begins a run of its own after so many, and commits it as it is. */
 export async function appendUpload(
-  log: Log,
+  log: UploadTarget,
   segment: SegmentId,
   { batches: sent, perRun = 1_000 }: { readonly batches: readonly (readonly Message[])[]; readonly perRun?: number },
 ): Promise<Uploaded> {
@@ -61,7 +76,7 @@ export async function appendUpload(
     calm(),
   );
   const head = decodeHead(result.item ?? {});
-  log.heads.offer(head);
+  log.heads?.offer(head);
   const uploaded = { upload, key, batches, counts, offset: head.tail - sent.flat().length };
   await find(log, uploaded, { checked: false, bad: [] });
   return uploaded;
@@ -69,7 +84,7 @@ export async function appendUpload(
 
 /** Writes down what was found in it: `bad` are places of batches. */
 export async function find(
-  log: Log,
+  log: UploadTarget,
   { upload, batches, counts, offset }: Uploaded,
   { checked, bad }: { readonly checked: boolean; readonly bad: readonly number[] },
 ): Promise<void> {
