@@ -7,12 +7,14 @@ import { type Route, ROUTES } from '../src/http/paths.ts';
 import * as referenceSchemas from '../src/http/reference-schemas.ts';
 import * as scaleSchemas from '../src/http/scale-schemas.ts';
 import * as schemas from '../src/http/schemas.ts';
+import * as sweepSchemas from '../src/http/sweep-schemas.ts';
 import * as uploadSchemas from '../src/http/upload-schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 const PROBLEM_MEDIA = 'application/problem+json';
 const SCHEMA_FILES: readonly Readonly<Record<string, z.ZodType>>[] = [
+  sweepSchemas,
   schemas,
   messageSchemas,
   scaleSchemas,

@@ -2,6 +2,7 @@ import type { Consumer } from '../consume/page.ts';
 import type { Control } from '../control/control.ts';
 import type { BrokerAddress } from '../model/broker.ts';
 import type { BrokerId, SegmentId } from '../model/ids.ts';
+import type { Sweep } from '../model/sweep-report.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Compression } from '../ports/compression.ts';
@@ -72,6 +73,8 @@ export type TopicsDependencies = AppDependencies & { readonly topics: Topics };
 
 export type ControlDependencies = TopicsDependencies & KnownBrokers & { readonly control: Control };
 
+export type LeadingDependencies = ControlDependencies & { readonly sweep: Sweep };
+
 /** What the last probe has found, and when; plain data, which those may share who can't wait for each other's work. */
 export type Probed = { last?: { readonly atMs: number; readonly ready: boolean } };
 
@@ -102,4 +105,4 @@ export type ReadingDependencies = AppDependencies & {
   readonly presigner: Presigner;
 };
 
-export type HttpDependencies = PublishingDependencies & ReadingDependencies & MetricsDependencies;
+export type HttpDependencies = PublishingDependencies & ReadingDependencies & LeadingDependencies & MetricsDependencies;

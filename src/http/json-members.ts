@@ -46,6 +46,13 @@ export function readOnlyMember(reader: JsonReader, member: string, visit: () => 
   readMembers(reader, new Map([[member, visit]]));
 }
 
+/** The next value, whether to say only what would be done. Error `invalid-dry-run`. */
+export function readDryRun(reader: JsonReader): boolean {
+  const word = text.decode(readSlice(reader));
+  if (word !== 'true' && word !== 'false') throw invalid('invalid-dry-run', 'dryRun', 'true or false');
+  return word === 'true';
+}
+
 /** The next value, if it is an integer from 1 to `max`. */
 export function readCount(reader: JsonReader, max: number): number | undefined {
   const value = parseInteger(text.decode(readSlice(reader)));

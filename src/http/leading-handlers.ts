@@ -1,12 +1,13 @@
 import { createDrainBroker, createSegmentBrokers } from './brokers.ts';
 import type { Handlers } from './call.ts';
-import type { ControlDependencies } from './dependencies.ts';
+import type { LeadingDependencies } from './dependencies.ts';
 import { createRebalance } from './rebalance.ts';
+import { createSweep } from './sweep.ts';
 import { createMergeSegments, createSplitSegment } from './scale-segments.ts';
 import { createChangeTopic, createCreateTopic, createDeleteTopic } from './topics.ts';
 
-/** Changes of topics, and what only a leader decides. */
-export const leadingHandlers = (deps: ControlDependencies) =>
+/** Changes of topics, what only a leader decides, and clean-up. */
+export const leadingHandlers = (deps: LeadingDependencies) =>
   ({
     createTopic: createCreateTopic(deps),
     changeTopic: createChangeTopic(deps),
@@ -15,5 +16,6 @@ export const leadingHandlers = (deps: ControlDependencies) =>
     splitSegment: createSplitSegment(deps),
     mergeSegments: createMergeSegments(deps),
     rebalance: createRebalance(deps),
+    sweep: createSweep(deps),
     drainBroker: createDrainBroker(deps),
   }) satisfies Handlers;

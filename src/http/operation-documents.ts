@@ -7,6 +7,7 @@ import { READ_DOCUMENTS } from './read-documents.ts';
 import { Rebalance, Rebalanced, ScaleHistory } from './scale-schemas.ts';
 import * as messages from './message-schemas.ts';
 import * as schemas from './schemas.ts';
+import { Sweep, SweepReport } from './sweep-schemas.ts';
 import { UPLOAD_DOCUMENTS } from './upload-documents.ts';
 import { SubmittedBatches } from './upload-schemas.ts';
 
@@ -170,6 +171,14 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
     bodyOptional: true,
     answers: { 200: { description: 'What was planned, and what became of it.', content: { [JSON_MEDIA]: Rebalanced } } },
     problems: [404, 413, 415, 504],
+  },
+  sweep: {
+    summary: 'Removes what nobody needs: uploads that were never submitted in time, and what deleted topics have left.',
+    parameters: [timeout],
+    body: { [JSON_MEDIA]: Sweep },
+    bodyOptional: true,
+    answers: { 200: { description: 'What was done, or would be.', content: { [JSON_MEDIA]: SweepReport } } },
+    problems: [413, 415],
   },
   listBrokers: {
     summary: 'All brokers, in order of their ids.',

@@ -23,6 +23,7 @@ export type Operation =
   | 'mergeSegments'
   | 'getScaling'
   | 'rebalance'
+  | 'sweep'
   | 'listBrokers'
   | 'getLeader'
   | 'drainBroker';
@@ -63,6 +64,7 @@ export const ROUTES: readonly Route[] = [
   { operation: 'mergeSegments', method: 'POST', path: `${TOPIC}/segments/merge` },
   { operation: 'getScaling', method: 'GET', path: `${TOPIC}/scaling` },
   { operation: 'rebalance', method: 'POST', path: '/v1/rebalance' },
+  { operation: 'sweep', method: 'POST', path: '/v1/sweep' },
   { operation: 'listBrokers', method: 'GET', path: '/v1/brokers' },
   { operation: 'getLeader', method: 'GET', path: '/v1/leader' },
   { operation: 'drainBroker', method: 'POST', path: '/v1/brokers/:broker/drain' },

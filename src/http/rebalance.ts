@@ -1,4 +1,4 @@
-import { nextKind, readJson, readSlice, readString } from '../format/json-reader.ts';
+import { nextKind, readJson, readString } from '../format/json-reader.ts';
 import { invalid } from '../model/errors.ts';
 import { isTopicName } from '../model/ids.ts';
 import type { Bytes } from '../model/message.ts';
@@ -6,7 +6,7 @@ import type { HeldBack, HotKey, MergeReason, PlannedOutcome, SplitReason, TopicP
 import { okJson } from './answer.ts';
 import type { Handler } from './call.ts';
 import type { ControlDependencies } from './dependencies.ts';
-import { readMembers } from './json-members.ts';
+import { readDryRun, readMembers } from './json-members.ts';
 import { optionalBody } from './optional-body.ts';
 import { parseQuery } from './query.ts';
 import { rounded } from './rounded.ts';
@@ -38,11 +38,7 @@ function parseAsked(body: Bytes | undefined): Asked {
       if (!isTopicName(name)) throw invalid('invalid-topic', 'topic', 'a topic is [a-z0-9][a-z0-9._-]{0,127}');
       asked = { ...asked, name };
     },
-    dryRun() {
-      const word = text.decode(readSlice(reader));
-      if (word !== 'true' && word !== 'false') throw invalid('invalid-dry-run', 'dryRun', 'true or false');
-      asked = { ...asked, dryRun: word === 'true' };
-    },
+    dryRun: () => (asked = { ...asked, dryRun: readDryRun(reader) }),
   };
   readMembers(reader, new Map(Object.entries(members)));
   return asked;

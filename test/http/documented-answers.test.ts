@@ -60,6 +60,7 @@ test('each answer that is documented comes, and is what the document says', asyn
   expect((await t.send('POST', `${path}/segments/${log.segment}/brokers`)).status).toBe(200);
   expect((await t.send('POST', '/v1/brokers/a/drain')).status).toBe(202);
   expect((await t.send('POST', '/v1/rebalance')).status).toBe(200);
+  expect((await t.send('POST', '/v1/sweep')).status).toBe(200);
   for (const accept of [
     'application/json',
     'application/x-ndjson',
