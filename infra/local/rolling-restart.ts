@@ -23,7 +23,8 @@ async function findKelp(folder: string): Promise<Running & Endpoint> {
   const { dir, pid } = (await findRun(folder)) ?? {};
   if (dir === undefined) throw failure('not-running', `no kelp is running on ${folder} (KELP_DATA names the folder of one that does)`);
   const running = readRunning(dir);
-  if (running?.pid !== pid || running === undefined) throw failure('not-running', `the kelp on ${dir} does not serve yet, or is stopping`);
+  const nobody = `the kelp on ${dir} has no brokers to restart: it runs functions, does not serve yet, or is stopping`;
+  if (running?.pid !== pid || running === undefined) throw failure('not-running', nobody);
   const alone = `the kelp on ${dir} has one broker, and nobody to serve while it restarts (npm start -- --brokers 3 starts three)`;
   if (running.brokers.length === 1) throw failure('one-broker', alone);
   return { ...running, rootToken: readRootToken(dir) };

@@ -52,6 +52,7 @@ async function runJoin(): Promise<number> {
 async function runOffline(): Promise<number> {
   const offline = await startOffline({ dataDir, environment: process.env, say, signal: stopping.signal });
   console.log(welcomeOffline(offline));
+  restart = () => Promise.resolve(say('functions run here, and no broker: nothing is restarted'));
   return await untilEnd(offline);
 }
 

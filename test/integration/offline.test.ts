@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { childrenOf, runStart, type Started } from './run-start.ts';
 
 // What `npm run offline` runs: the packaged functions behind HTTP, and their schedules, on SeaweedFS and a table of their own.
 
+const ROLLING_RESTART = join(import.meta.dirname, '..', '..', 'infra', 'local', 'rolling-restart.ts');
 const START_MS = 120_000;
 /** A schedule's minute, and what a look may take. */
 const MINUTE_MS = 90_000;
@@ -77,6 +79,15 @@ test(
   },
   2 * MINUTE_MS,
 );
+
+test('there is nothing for a rolling restart, which says so, and goes on', async () => {
+  const refused = spawnSync(process.execPath, [ROLLING_RESTART], { env: { PATH: process.env['PATH'], KELP_DATA: dir }, encoding: 'utf8' });
+  expect([refused.status, refused.stdout]).toEqual([1, '']);
+  expect(refused.stderr).toMatch(/^kelp: the kelp on [^\n]+ has no brokers to restart: it runs functions, [^\n]+\n$/);
+  started.signal('SIGUSR2');
+  await expect.poll(started.output).toContain('functions run here, and no broker: nothing is restarted');
+  expect((await send('GET', '/readyz')).status).toBe(200);
+});
 
 test('a stop leaves nothing running, and no secret in the log', async () => {
   started.signal('SIGTERM');
