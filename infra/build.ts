@@ -8,12 +8,12 @@ const SOURCE = 'functions';
 const TARGET = process.argv[2] ?? 'dist/functions';
 /** A tenth more than there was when they were set: what makes one grow is to be noticed. A new one needs a line. */
 const BYTES_MAX: Readonly<Record<string, number>> = {
-  broker: 445_000,
-  read: 185_000,
-  leader: 290_000,
+  broker: 516_000,
+  read: 205_000,
+  leader: 335_000,
   rebalance: 197_000,
-  sweep: 61_000,
-  edge: 415_000,
+  sweep: 101_000,
+  edge: 492_000,
 };
 /** A native addon doesn't survive bundling: it would fail on the first request, not here. */
 const NATIVE = /\.node$|crc32c-native|@node-rs\//;
