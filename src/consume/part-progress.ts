@@ -29,7 +29,12 @@ export function boundsOf(part: PartProgress<BatchSpan>, page: PageProgress): Tak
   return { from: part.next, room: smaller(part.room, page.room), least };
 }
 
-export function addSlice<S extends BatchSpan>(part: PartProgress<S>, page: PageProgress, slice: S, bytes: number): void {
+/** `bytes`: what it takes of the room. */
+export function addSlice<S extends BatchSpan>(
+  { part, page }: { readonly part: PartProgress<S>; readonly page: PageProgress },
+  slice: S,
+  bytes: number,
+): void {
   const used = { messages: slice.to - slice.from, bytes, batches: 1 };
   part.slices.push(slice);
   page.room = less(page.room, used);

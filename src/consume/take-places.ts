@@ -24,7 +24,7 @@ export function takePlaces(
     const taken = takeWhole({ baseOffset, count, bytes }, boundsOf(part, page));
     if (taken.to === part.next) return false;
     const place = { segment, baseOffset, count, from: part.next, to: next, object: range.key, start, bytes, crc };
-    addSlice(part, page, place, bytes);
+    addSlice({ part, page }, place, bytes);
   }
   return true;
 }

@@ -46,7 +46,7 @@ export async function takeRun(
     if (taken.to === part.next) return false;
     const slice = { segment: wanted.segment, ...batch, from: part.next, to: taken.to, committedMs: timeOfCommitMs(wanted.cid) };
     decoder.hold(slice);
-    addSlice(part, page, slice, taken.bytes);
+    addSlice({ part, page }, slice, taken.bytes);
     if (taken.to < end) return false;
   }
   return true;
