@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { rawBatch } from '../format/raw-batch.ts';
@@ -33,6 +34,7 @@ export async function goThrough(send: Send, topic: string): Promise<number> {
   await publishInEveryForm(send, path, [low, high]);
   await publishOnce(send, path, low);
   const count = await readInEveryForm(send, path, low);
+  await passByReference(send, path, high);
   await deleteAndMakeAgain(send, path, low);
   return count;
 }
@@ -95,6 +97,35 @@ async function readInEveryForm(send: Send, path: string, low: string): Promise<n
   expect((await send('GET', `${path}/messages?cursor=${topicPage.cursor}`)).json.messages).toEqual([]);
   expect((await send('GET', `${segmentPath}?offset=9`)).json).toMatchObject({ code: 'beyond-tail', tail: 8 });
   return topicPage.messages.length as number;
+}
+
+/** To the store and from there, past whoever answers. */
+async function passByReference(send: Send, path: string, high: string): Promise<void> {
+  const body = '<title>uploaded</title>';
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const content = { bytes: body.length, sha256, contentType: 'text/html' };
+  const { upload, url, method, headers } = (await send('POST', `${path}/uploads`, { body: content })).json;
+  const submitted = { body: { messages: [{ key: 'k1', upload }] } };
+  expect((await send('POST', `${path}/messages`, submitted)).json.code).toBe('upload-missing');
+  const { 'content-length': _length, ...sent } = headers;
+  expect((await fetch(url, { method, headers: sent, body })).status).toBe(200);
+  expect((await send('POST', `${path}/messages`, submitted)).json.results).toEqual([{ segment: high, offset: 1 }]);
+  expect((await send('POST', `${path}/messages`, submitted)).json).toMatchObject({ code: 'upload-submitted', segment: high, offset: 1 });
+  const page = (await send('GET', `${path}/segments/${high}/messages?offset=1`)).json;
+  expect(page.messages).toMatchObject([{ key: 'k1', reference: { upload, ...content } }]);
+  const stored = await fetch(page.messages[0].reference.url);
+  expect([stored.headers.get('content-type'), stored.headers.get('content-disposition')]).toEqual([
+    'application/octet-stream',
+    'attachment',
+  ]);
+  expect(await stored.text()).toBe(body);
+  const accept = { headers: { accept: 'application/vnd.kelp.references+json' } };
+  const { references } = (await send('GET', `${path}/segments/${high}/messages`, accept)).json;
+  for (const reference of references) {
+    const stretch = await fetch(reference.url, { headers: reference.headers });
+    expect([stretch.status, (await stretch.arrayBuffer()).byteLength]).toEqual([206, reference.bytes]);
+  }
+  expect(references.reduce((count: number, reference: { count: number }) => count + reference.count, 0)).toBe(2);
 }
 
 async function deleteAndMakeAgain(send: Send, path: string, low: string): Promise<void> {
