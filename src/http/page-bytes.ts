@@ -1,12 +1,13 @@
 import type { BatchSlice, Consumer } from '../consume/page.ts';
 import { type JsonWriter, writeJson, writeText, writtenJson } from '../format/json-writer.ts';
 import { writeMessage } from '../format/message-to-json.ts';
+import type { ShownReference } from '../format/reference.ts';
 import type { SegmentId } from '../model/ids.ts';
 import type { Bytes, StoredMessage } from '../model/message.ts';
 import type { SegmentRange } from '../model/topic.ts';
 
-/** A message of a page and, where the page has several segments, whose it is. */
-export type PageMessage = { readonly message: StoredMessage; readonly segment?: SegmentId };
+/** A message of a page, whose it is where the page has several segments, and what it refers to, if it does. */
+export type PageMessage = { readonly message: StoredMessage; readonly segment?: SegmentId; readonly reference?: ShownReference };
 
 /** What a message's members, names and numbers add to its key and value, roughly. */
 const AROUND_BYTES = 160;

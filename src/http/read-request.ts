@@ -10,6 +10,7 @@ import {
   WAIT_MS_MAX,
 } from '../model/limits.ts';
 import {
+  INLINE_BYTES_MAX,
   REFERENCES_BATCHES_MAX,
   REFERENCES_BYTES_DEFAULT,
   REFERENCES_BYTES_MAX,
@@ -20,8 +21,8 @@ import type { Call } from './call.ts';
 import type { HttpLimits } from './dependencies.ts';
 import { integerParameter, type Query } from './query.ts';
 
-export const SEGMENT_READ_PARAMETERS = ['offset', 'timestamp', 'from', 'limit', 'maxBytes', 'waitMs'] as const;
-export const TOPIC_READ_PARAMETERS = ['cursor', 'limit', 'maxBytes', 'waitMs'] as const;
+export const SEGMENT_READ_PARAMETERS = ['offset', 'timestamp', 'from', 'limit', 'maxBytes', 'waitMs', 'inlineBytes'] as const;
+export const TOPIC_READ_PARAMETERS = ['cursor', 'limit', 'maxBytes', 'waitMs', 'inlineBytes'] as const;
 
 const PLACES = ['offset', 'timestamp', 'from'] as const;
 
@@ -54,6 +55,9 @@ export function referenceBoundsOf(call: Call, query: Query, limits: HttpLimits):
   const bytesMax = integerParameter(query, 'maxBytes', { min: 1, max: REFERENCES_BYTES_MAX }) ?? REFERENCES_BYTES_DEFAULT;
   return { messagesMax, bytesMax, batchesMax: REFERENCES_BATCHES_MAX, waitMs: waitMsOf(call, query, limits) };
 }
+
+/** Uploads of at most so many bytes are to come with them; 0: none. */
+export const inlineBytesOf = (query: Query): number => integerParameter(query, 'inlineBytes', { min: 0, max: INLINE_BYTES_MAX }) ?? 0;
 
 function waitMsOf(call: Call, query: Query, limits: HttpLimits): number {
   const waitMs = integerParameter(query, 'waitMs', { min: 0, max: WAIT_MS_MAX }) ?? 0;

@@ -1,4 +1,4 @@
-import type { BatchPlace, Consumer, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
+import type { BatchPlace, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
 import type { SegmentId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
 import { answer, answerPieces, JSON_TYPE } from './answer.ts';
@@ -7,14 +7,14 @@ import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, REFERENCES_MEDIA, SSE
 import { batchPieces } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf, successorsText } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
-import { readBoundsOf, readFromOf, referenceBoundsOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
+import { inlineBytesOf, readBoundsOf, readFromOf, referenceBoundsOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
 import { referencesAnswer } from './reference-page.ts';
+import { showUploads, type ShownPage } from './show-uploads.ts';
 import { streamSegment } from './stream-segment.ts';
 import { whileWaiting } from './wait.ts';
 import type { ReaderDependencies } from './waiters.ts';
 import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
 
-type Format = typeof JSON_MEDIA | typeof NDJSON_MEDIA | typeof BATCH_MEDIA;
 type Wanted = { readonly segment: SegmentId; readonly from: ReadFrom } & ReadBounds;
 
 /** A page below the tail is what it is for ever: ids of segments are never used again. */
@@ -26,41 +26,53 @@ export function createReadSegment(deps: ReaderDependencies): Handler {
     const segment = segmentIdOf(call);
     const query = parseQuery(call.context.req.url, SEGMENT_READ_PARAMETERS);
     const place = { segment, from: readFromOf(query) };
+    const inlineBytesMax = inlineBytesOf(query);
     const { consumer } = deps;
     if (format === REFERENCES_MEDIA) {
       const located = { ...place, ...referenceBoundsOf(call, query, deps.limits) };
-      const { slices, ...page } = await readPage(deps, call, located, consumer.locateSegment);
-      return referencesAnswer(deps, slices, membersOf(page));
+      const { page } = await readPage(deps, call, located, consumer.locateSegment);
+      return referencesAnswer(deps, page.slices, membersOf(page));
     }
     const wanted = { ...place, ...readBoundsOf(call, query, deps.limits) };
-    if (format === SSE_MEDIA) return streamSegment(deps, call, wanted);
-    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA }, consumer.readSegment);
-    return pageAnswer(deps.consumer, page, { format, isHistory: isHistory(wanted.from, page) });
+    if (format === SSE_MEDIA) return streamSegment(deps, call, { ...wanted, inlineBytesMax });
+    const { topic, page } = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA }, consumer.readSegment);
+    const isImmutable = isHistory(wanted.from, page);
+    if (format === BATCH_MEDIA) return batchAnswer(page, isImmutable);
+    const messages = await messagesOf(consumer, page.slices, false);
+    const shown = await showUploads(deps, messages, { topic, segment, inlineBytesMax }, call.signal);
+    return pageAnswer({ ...page, nextOffset: shown.next ?? page.nextOffset }, shown, { format, isImmutable });
   };
 }
 
+/** `topic`: the one that it was read of. */
+type ReadPage<P> = { readonly topic: Topic; readonly page: P };
 type Read<P> = (topic: Topic, wanted: Wanted, signal: AbortSignal) => Promise<P>;
 
-function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<P> {
-  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, (topic) =>
-    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
-  );
+function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<ReadPage<P>> {
+  const waits = { waitMs: wanted.waitMs, signal: call.signal };
+  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => ({
+    topic,
+    page: await whileWaiting(deps, waits, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
+  }));
 }
 
 const isHistory = (from: ReadFrom, page: SegmentPage): boolean =>
   typeof from === 'object' && 'offset' in from && page.nextOffset < page.tail && !page.unchecked;
 
-async function pageAnswer(
-  consumer: Consumer,
+const cacheOf = (isImmutable: boolean): Record<string, string> => (isImmutable ? HISTORY : {});
+
+function batchAnswer(page: SegmentPage, isImmutable: boolean): Response {
+  const headers = { ...cacheOf(isImmutable), ...headersOf(page), 'kelp-offset': String(page.offset) };
+  return answerPieces(batchPieces(page.slices), BATCH_MEDIA, headers);
+}
+
+function pageAnswer(
   page: SegmentPage,
-  how: { readonly format: Format; readonly isHistory: boolean },
-): Promise<Response> {
-  const { format } = how;
-  const cache = how.isHistory ? HISTORY : {};
-  if (format === BATCH_MEDIA) {
-    return answerPieces(batchPieces(page.slices), BATCH_MEDIA, { ...cache, ...headersOf(page), 'kelp-offset': String(page.offset) });
-  }
-  const messages = await messagesOf(consumer, page.slices, false);
+  { messages, hasUploads }: ShownPage,
+  { format, isImmutable }: { readonly format: typeof JSON_MEDIA | typeof NDJSON_MEDIA; readonly isImmutable: boolean },
+): Response {
+  // URLs end.
+  const cache = cacheOf(isImmutable && !hasUploads);
   if (format === NDJSON_MEDIA) return answer(linesPage(messages), NDJSON_MEDIA, { ...cache, ...headersOf(page) });
   const { nextOffset, tail, sealed, successors } = page;
   const rest = `"nextOffset":${nextOffset},"tail":${tail},"sealed":${sealed},"successors":${successorsText(successors)}}`;

@@ -6,8 +6,9 @@ import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, REFERENCES_MEDIA, SSE
 import { frameBatches } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
-import { readBoundsOf, referenceBoundsOf, TOPIC_READ_PARAMETERS } from './read-request.ts';
+import { inlineBytesOf, readBoundsOf, referenceBoundsOf, TOPIC_READ_PARAMETERS } from './read-request.ts';
 import { referencesAnswer } from './reference-page.ts';
+import { cursorBehind, showUploads } from './show-uploads.ts';
 import { streamTopic } from './stream-topic.ts';
 import { whileWaiting } from './wait.ts';
 import type { ReaderDependencies } from './waiters.ts';
@@ -20,27 +21,32 @@ export function createReadTopic(deps: ReaderDependencies): Handler {
     const format = negotiate(call.context, [JSON_MEDIA, NDJSON_MEDIA, BATCH_MEDIA, REFERENCES_MEDIA, SSE_MEDIA]);
     const query = parseQuery(call.context.req.url, TOPIC_READ_PARAMETERS);
     const place = { cursor: query.get('cursor') ?? 'earliest' };
+    const inlineBytesMax = inlineBytesOf(query);
     const { consumer } = deps;
     if (format === REFERENCES_MEDIA) {
       const located = { ...place, ...referenceBoundsOf(call, query, deps.limits) };
-      const { slices, cursor } = await readPage(deps, call, located, consumer.locateTopic);
-      return referencesAnswer(deps, slices, { cursor });
+      const { page } = await readPage(deps, call, located, consumer.locateTopic);
+      return referencesAnswer(deps, page.slices, { cursor: page.cursor });
     }
     const wanted = { ...place, ...readBoundsOf(call, query, deps.limits) };
-    if (format === SSE_MEDIA) return streamTopic(deps, call, wanted);
-    const page = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA }, consumer.readTopic);
-    const cursor = { 'kelp-cursor': page.cursor };
-    if (format === BATCH_MEDIA) return answer(frameBatches(page.slices), `${BATCH_MEDIA}; framing=segment`, cursor);
-    const messages = await messagesOf(consumer, page.slices, true);
-    if (format === NDJSON_MEDIA) return answer(linesPage(messages), NDJSON_MEDIA, cursor);
-    return answer(jsonPage(messages, `"cursor":${JSON.stringify(page.cursor)}}`), JSON_TYPE);
+    if (format === SSE_MEDIA) return streamTopic(deps, call, { ...wanted, inlineBytesMax });
+    const { topic, page } = await readPage(deps, call, { ...wanted, wholeBatches: format === BATCH_MEDIA }, consumer.readTopic);
+    if (format === BATCH_MEDIA) return answer(frameBatches(page.slices), `${BATCH_MEDIA}; framing=segment`, { 'kelp-cursor': page.cursor });
+    const shown = await showUploads(deps, await messagesOf(consumer, page.slices, true), { topic, inlineBytesMax }, call.signal);
+    const cursor = await cursorBehind(page, shown);
+    if (format === NDJSON_MEDIA) return answer(linesPage(shown.messages), NDJSON_MEDIA, { 'kelp-cursor': cursor });
+    return answer(jsonPage(shown.messages, `"cursor":${JSON.stringify(cursor)}}`), JSON_TYPE);
   };
 }
 
+/** `topic`: the one that it was read of. */
+type ReadPage<P> = { readonly topic: Topic; readonly page: P };
 type Read<P> = (topic: Topic, wanted: Wanted, signal: AbortSignal) => Promise<P>;
 
-function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<P> {
-  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, (topic) =>
-    whileWaiting(deps, { waitMs: wanted.waitMs, signal: call.signal }, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
-  );
+function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<ReadPage<P>> {
+  const waits = { waitMs: wanted.waitMs, signal: call.signal };
+  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => ({
+    topic,
+    page: await whileWaiting(deps, waits, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
+  }));
 }

@@ -7,20 +7,23 @@ import { type Events, eventText } from './event-stream.ts';
 import { eventsPage, messagesOf, successorsText } from './page-bytes.ts';
 import { parseInteger } from './query.ts';
 import { openStream, STREAM_PAGE } from './open-stream.ts';
+import { showUploads } from './show-uploads.ts';
 import type { ReaderDependencies } from './waiters.ts';
 import { STALE_FOR_READS, withTopic } from './with-topic.ts';
 
-type Wanted = { readonly segment: SegmentId; readonly from: ReadFrom } & ReadBounds;
+type Place = { readonly segment: SegmentId; readonly from: ReadFrom };
+type Wanted = Place & ReadBounds;
+type Streamed = Wanted & { readonly inlineBytesMax: number };
 
 /** Events of one segment from where the request says, or from its `Last-Event-ID`, until the segment's end. */
-export async function streamSegment(deps: ReaderDependencies, call: Call, wanted: Wanted): Promise<Response> {
+export async function streamSegment(deps: ReaderDependencies, call: Call, wanted: Streamed): Promise<Response> {
   const lastEventId = call.context.req.header('last-event-id');
   const from = lastEventId === undefined ? wanted.from : { offset: offsetOf(lastEventId, wanted.segment) };
   return openStream(deps, call, {
     resumed: lastEventId !== undefined,
     start: (waitMs) =>
       withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => {
-        const pages = createPages(deps, topic, { segment: wanted.segment, from });
+        const pages = createPages(deps, topic, { ...wanted, from });
         const first = await pages.next(waitMs, call.signal).catch((error: unknown) => {
           throw lastEventId === undefined ? error : asForged(error);
         });
@@ -45,15 +48,18 @@ const asForged = (error: unknown): unknown =>
   error instanceof KelpError && error.code === 'beyond-tail' ? forged('a position beyond the tail') : error;
 
 function createPages(
-  { consumer }: ReaderDependencies,
+  deps: ReaderDependencies,
   topic: Topic,
-  { segment, from }: { readonly segment: SegmentId; readonly from: ReadFrom },
+  { segment, from, inlineBytesMax }: Place & Pick<Streamed, 'inlineBytesMax'>,
 ): { next(waitMs: number, signal: AbortSignal): Promise<Events> } {
+  const { consumer } = deps;
   let place = from;
   return {
     async next(waitMs, signal) {
-      const page = await readOn(consumer, topic, { segment, from: place, ...STREAM_PAGE, waitMs }, signal);
-      const messages = await messagesOf(consumer, page.slices, false);
+      const read = await readOn(consumer, topic, { segment, from: place, ...STREAM_PAGE, waitMs }, signal);
+      const wish = { topic, segment, inlineBytesMax };
+      const { messages, next } = await showUploads(deps, await messagesOf(consumer, read.slices, false), wish, signal);
+      const page = { ...read, nextOffset: next ?? read.nextOffset };
       // Only now: a page that failed is read again, and not passed over.
       place = { offset: page.nextOffset };
       // The position behind a message: the offset that a reader who has it wants next.

@@ -6,10 +6,11 @@ import type { Call } from './call.ts';
 import type { Events } from './event-stream.ts';
 import { openStream, STREAM_PAGE } from './open-stream.ts';
 import { eventsPage, messagesOf } from './page-bytes.ts';
+import { cursorBehind, showUploads } from './show-uploads.ts';
 import type { ReaderDependencies } from './waiters.ts';
 import { STALE_FOR_READS, withTopic } from './with-topic.ts';
 
-type Wanted = { readonly cursor: string } & ReadBounds;
+type Wanted = { readonly cursor: string; readonly inlineBytesMax: number } & ReadBounds;
 
 /** Places that need no cursor, and so can't be what a stream has handed out. */
 const WORD = /^(?:earliest$|latest$|timestamp:)/;
@@ -23,7 +24,7 @@ export async function streamTopic(deps: ReaderDependencies, call: Call, wanted: 
     resumed: lastEventId !== undefined,
     start: (waitMs) =>
       withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => {
-        const pages = createPages(deps, topic, cursor);
+        const pages = createPages(deps, topic, { ...wanted, cursor });
         const first = await pages.next(waitMs, call.signal).catch((error: unknown) => {
           throw lastEventId === undefined ? error : inHeader(error);
         });
@@ -37,18 +38,20 @@ const inHeader = (error: unknown): unknown =>
   error instanceof KelpError && error.field === 'cursor' ? asField('Last-Event-ID', error) : error;
 
 function createPages(
-  { consumer }: ReaderDependencies,
+  deps: ReaderDependencies,
   topic: Topic,
-  cursor: string,
+  { cursor, inlineBytesMax }: Pick<Wanted, 'cursor' | 'inlineBytesMax'>,
 ): { next(waitMs: number, signal: AbortSignal): Promise<Events> } {
+  const { consumer } = deps;
   let place = cursor;
   return {
     async next(waitMs, signal) {
       const page = await consumer.readTopic(topic, { cursor: place, ...STREAM_PAGE, waitMs }, signal);
-      const messages = await messagesOf(consumer, page.slices, true);
+      const shown = await showUploads(deps, await messagesOf(consumer, page.slices, true), { topic, inlineBytesMax }, signal);
+      const { messages } = shown;
       const ids: string[] = [];
       for (let count = 1; count <= messages.length; count += 1) ids.push(await page.cursorAt(count));
-      place = page.cursor;
+      place = await cursorBehind(page, shown);
       return { bytes: eventsPage(messages, ids), messages: messages.length, last: false };
     },
   };

@@ -6,13 +6,18 @@ import type { Bytes } from '../model/message.ts';
 import type { Reference } from '../model/upload.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 
-/** A reference never changes what it refers to: other bytes are damage, and none as well. */
-export async function readContent(store: ObjectStore, topic: TopicId, reference: Reference, signal: AbortSignal): Promise<Bytes> {
+/** A reference never changes what it refers to: other bytes are damage, and none as well. It is answered, for whoever reads several. */
+export async function readContent(
+  store: ObjectStore,
+  topic: TopicId,
+  reference: Reference,
+  signal: AbortSignal,
+): Promise<Bytes | KelpError> {
   const key = uploadObjectKey(topic, reference.upload);
   const content = await readWhole(store, key, reference, signal);
-  if (content === undefined) throw damaged(key, 'an upload is missing');
+  if (content === undefined) return damaged(key, 'an upload is missing');
   if (content.length !== reference.bytes || hash('sha256', content) !== reference.sha256)
-    throw damaged(key, 'an upload is not what it was');
+    return damaged(key, 'an upload is not what it was');
   return content;
 }
 

@@ -1,3 +1,4 @@
+import type { KelpError } from '../model/errors.ts';
 import type { TopicId, UploadId } from '../model/ids.ts';
 import type { Bytes } from '../model/message.ts';
 import type { Reference } from '../model/upload.ts';
@@ -7,8 +8,8 @@ export type References = {
   /** Where the bytes of an upload are for anybody, for REFERENCE_MS. Nothing is asked of the store. */
   url(topic: TopicId, upload: UploadId): string;
   /**
-   * The bytes of an upload, which have the length and the hash of the reference. Error `corrupt` (extra: object): they are gone, or
-   * others.
+   * The bytes of each of these, which have the length and the hash of the reference. In place of those that are gone, or others, an
+   * error `corrupt` (extra: object).
    */
-  content(topic: TopicId, reference: Reference, signal: AbortSignal): Promise<Bytes>;
+  contents(topic: TopicId, references: readonly Reference[], signal: AbortSignal): Promise<readonly (Bytes | KelpError)[]>;
 };
