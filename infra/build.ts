@@ -8,9 +8,9 @@ const SOURCE = 'functions';
 const TARGET = process.argv[2] ?? 'dist/functions';
 /** A tenth more than there was when they were set: what makes one grow is to be noticed. A new one needs a line. */
 const BYTES_MAX: Readonly<Record<string, number>> = {
-  broker: 516_000,
+  broker: 435_000,
   read: 205_000,
-  leader: 335_000,
+  leader: 417_000,
   rebalance: 197_000,
   sweep: 101_000,
   edge: 492_000,

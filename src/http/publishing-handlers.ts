@@ -1,7 +1,7 @@
 import { createGetLeader, createListBrokers } from './brokers.ts';
 import type { Handlers } from './call.ts';
 import type { PublishingDependencies } from './dependencies.ts';
-import { createReadyz, openapi } from './operations.ts';
+import { createReadyz } from './operations.ts';
 import { createPublishMessage } from './publish-message.ts';
 import { createPublishMessages } from './publish-messages.ts';
 import { createGetScaling } from './scaling.ts';
@@ -13,7 +13,6 @@ import { createCreateUpload, createGetUpload } from './uploads.ts';
 export const publishingHandlers = (deps: PublishingDependencies) =>
   ({
     readyz: createReadyz(deps),
-    openapi,
     listTopics: createListTopics(deps),
     getTopic: createGetTopic(deps),
     publishMessages: createPublishMessages(deps),
