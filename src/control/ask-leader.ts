@@ -9,7 +9,7 @@ import { askPeer, type PeerAnswered, type PeerAsked } from './ask-peer.ts';
 import { boundPlans } from './bound-plans.ts';
 import type { LeaderService } from './control.ts';
 import type { LeaderFinder } from './leader/find-leader.ts';
-import type { WithLeader } from './leader/with-leader.ts';
+import { outOfTime, type WithLeader } from './leader/with-leader.ts';
 import type { LookOnce } from './look-once.ts';
 
 /** The part of this broker that may lead. */
@@ -193,19 +193,20 @@ async function askOrLead<Q extends LeaderQuestion>(
   signal: AbortSignal,
 ): Promise<PeerAnswered<Q>> {
   const leader = await deps.finder.find(signal);
+  let failure: unknown;
   if (isReached(leader) && leader.id !== own.self.id && deps.peers !== undefined) {
     try {
       return await askOnce(deps, leader, question, signal);
     } catch (error) {
       if (signal.aborted || isDecided(error) || !isTransient(error)) throw error;
+      failure = error;
       deps.finder.forget();
     }
   }
   try {
     return await own.leadOnce(() => question.locally(own.service, signal), signal);
   } catch (error) {
-    signal.throwIfAborted();
-    throw error;
+    throw signal.aborted ? outOfTime(signal.reason, failure) : error;
   }
 }
 

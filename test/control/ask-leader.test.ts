@@ -163,6 +163,18 @@ describe('an instance that leads only for a call', () => {
     await expect(clock.run(assign())).rejects.toMatchObject({ code: 'no-brokers' });
   });
 
+  test('that a leader refuses, and that waits for the lease in vain, says why at the end of its request', async () => {
+    const request = new AbortController();
+    const leadOnce = (_: unknown, signal: AbortSignal) =>
+      new Promise<never>((__, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+    const own = ownOf('me', () => Promise.resolve([]), leadOnce);
+    const { clock, assign } = asking(() => Promise.reject(refusal), { leader: leaderOf('l'), own });
+    const asked = assign(request.signal).catch((error: unknown) => error);
+    await clock.advance(1_000);
+    request.abort(new KelpError('unavailable', 'timeout', 'the request was not done within its time'));
+    expect(await asked).toMatchObject({ code: 'no-leader', message: 'no leader answered in time: nobody listens', cause: refusal });
+  });
+
   test('that has no time to wait for the lease says what its caller’s end says', async () => {
     const own = ownOf(
       'f',

@@ -145,6 +145,24 @@ describe('at the edge', () => {
     expect([...first.messages, ...second.messages]).toMatchObject([{ text: 'x' }, { text: 'y' }]);
   });
 
+  test('a broker that leads and has another secret is named at the end of the request', async () => {
+    const led = await freshDynoxide();
+    const broker = await runServe({
+      store: sharedStack().store,
+      table: led,
+      environment: { KELP_INTERNAL_SECRET: 'secret-of-the-brokers', KELP_BROKER_ID: 'broker-1' },
+    });
+    onTestFinished(async () => {
+      broker.signal('SIGTERM');
+      await broker.exited;
+    });
+    const { send } = await start(led, { KELP_INTERNAL_SECRET: 'secret-of-the-workers' });
+    await expect.poll(async () => (await send('GET', '/v1/leader')).status).toBe(200);
+    const { status, json } = await send('POST', '/v1/rebalance', { body: { dryRun: true }, headers: { 'kelp-timeout-ms': '2000' } });
+    expect([status, json.code, json.retryable]).toEqual([503, 'unavailable', true]);
+    expect(json.detail).toMatch(/^no leader answered in time: broker broker-1 has not received rebalance: status 404 of somebody else, or of one with another secret$/);
+  });
+
   describe('what it asks of its stores', () => {
     let passed: string[] = [];
     async function watched(): Promise<EdgeWorker & { readonly tables: FaultProxy }> {

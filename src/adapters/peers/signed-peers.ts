@@ -46,7 +46,7 @@ async function send(context: Context, attempt: Attempt, signal: AbortSignal): Pr
   const from = answer.headers[PEER_BROKER_HEADER];
   if (from === request.broker.id) return { status: answer.status, body: answer.body };
   if (from !== undefined) throw refused(request, 'another broker lives there');
-  if (isUnseen(answer)) throw refused(request, `status ${answer.status} of somebody else`);
+  if (isUnseen(answer)) throw refused(request, `status ${answer.status} of somebody else, or of one with another secret`);
   throw indefinite(request, new Error(`status ${answer.status} of somebody between`));
 }
 

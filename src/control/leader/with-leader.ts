@@ -10,8 +10,8 @@ import type { LeaderFinder } from './find-leader.ts';
 
 /**
  * Asks the leader, once there is one, and again while that may help: `fn` must be something that may be asked twice. The
- * signal, or TIMEOUT_MS_DEFAULT, bounds the waiting and all attempts together. Ends with the signal's own reason; with an
- * error of `fn` that another try would not change; or with `unavailable`/`no-leader`.
+ * signal, or TIMEOUT_MS_DEFAULT, bounds the waiting and all attempts together. Ends with the signal's own reason, as of
+ * {@link outOfTime}; with an error of `fn` that another try would not change; or with `unavailable`/`no-leader`.
  *
  * What an abort or a time-out has caused is never asked again. So where `fn` bounds a single attempt, for a leader that is
  * frozen, that has to come as an error of its own.
@@ -38,7 +38,7 @@ export function createWithLeader(deps: Deps & { readonly finder: LeaderFinder })
 }
 
 /** The same with a way of one's own to find the leader; it has the same bound. */
-export function withLeaderFrom<T>(deps: Deps, signal: AbortSignal, getLeader: GetLeader, fn: Ask<T>): Promise<T> {
+export async function withLeaderFrom<T>(deps: Deps, signal: AbortSignal, getLeader: GetLeader, fn: Ask<T>): Promise<T> {
   let failure: unknown;
   const reason = (): KelpError =>
     new KelpError('unavailable', 'no-leader', `no leader answered within ${TIMEOUT_MS_DEFAULT} ms`, {
@@ -46,12 +46,27 @@ export function withLeaderFrom<T>(deps: Deps, signal: AbortSignal, getLeader: Ge
       cause: failure,
     });
   const noteFailure = (error: unknown): void => void (failure = error);
-  return within(
-    deps.clock,
-    { ms: TIMEOUT_MS_DEFAULT, reason },
-    (own) => askUntilAnswered(deps, { getLeader, fn, noteFailure }, own),
-    signal,
-  );
+  try {
+    return await within(
+      deps.clock,
+      { ms: TIMEOUT_MS_DEFAULT, reason },
+      (own) => askUntilAnswered(deps, { getLeader, fn, noteFailure }, own),
+      signal,
+    );
+  } catch (error) {
+    throw error === signal.reason ? outOfTime(error, failure) : error;
+  }
+}
+
+/**
+ * What is told where a request's time has ended in waiting for a leader: what kept it waiting, if that is known and has surely
+ * changed nothing. `reason`: its signal's; any other than `timeout` stays as it is.
+ */
+export function outOfTime(reason: unknown, failure: unknown): unknown {
+  const isTimeOver = reason instanceof KelpError && reason.code === 'timeout';
+  if (!isTimeOver || !(failure instanceof KelpError) || failure.kind === 'indefinite') return reason;
+  const message = `no leader answered in time: ${failure.message}`;
+  return new KelpError('unavailable', 'no-leader', message, { retryAfterMs: RETRY_AFTER_MS, cause: failure });
 }
 
 type Asking<T> = { readonly getLeader: GetLeader; readonly fn: Ask<T>; readonly noteFailure: (error: unknown) => void };

@@ -128,3 +128,36 @@ describe('an abort', () => {
     expect(clock.sleeping()).toBe(0);
   });
 });
+
+describe('a request’s time that is over', () => {
+  const timedOut = new KelpError('unavailable', 'timeout', 'the request was not done within its time');
+  const refused = new KelpError('unavailable', 'peer-refused', 'broker a has not received drain');
+  const unsure = new KelpError('indefinite', 'peer-indefinite', 'broker a may have received drain');
+
+  async function ended(failure: KelpError | undefined, reason: Error): Promise<unknown> {
+    const clock = createVirtualClock();
+    const caller = new AbortController();
+    const getLeader = async (): Promise<Leader | undefined> => (failure === undefined ? undefined : leader);
+    const waited = withLeaderFrom(depsOf(clock), caller.signal, getLeader, fails(failure)).catch((error: unknown) => error);
+    await clock.advance(1_000);
+    caller.abort(reason);
+    return waited;
+  }
+
+  test('says what kept it waiting', async () => {
+    expect(await ended(refused, timedOut)).toMatchObject({
+      kind: 'unavailable',
+      code: 'no-leader',
+      message: `no leader answered in time: ${refused.message}`,
+      retryAfterMs: expect.any(Number),
+      cause: refused,
+    });
+  });
+
+  test('stays what it is where nothing is known, or what was asked may have been done; and so does any other reason', async () => {
+    expect(await ended(undefined, timedOut)).toBe(timedOut);
+    expect(await ended(unsure, timedOut)).toBe(timedOut);
+    const gone = new KelpError('unavailable', 'cancelled', 'the caller has gone');
+    expect(await ended(refused, gone)).toBe(gone);
+  });
+});
