@@ -160,7 +160,9 @@ describe('at the edge', () => {
     await expect.poll(async () => (await send('GET', '/v1/leader')).status).toBe(200);
     const { status, json } = await send('POST', '/v1/rebalance', { body: { dryRun: true }, headers: { 'kelp-timeout-ms': '2000' } });
     expect([status, json.code, json.retryable]).toEqual([503, 'unavailable', true]);
-    expect(json.detail).toMatch(/^no leader answered in time: broker broker-1 has not received rebalance: status 404 of somebody else, or of one with another secret$/);
+    expect(json.detail).toMatch(
+      /^no leader answered in time: broker broker-1 has not received rebalance: status 404 of somebody else, or of one with another secret$/,
+    );
   });
 
   describe('what it asks of its stores', () => {
