@@ -79,6 +79,14 @@ export function describeStoreFailures(name: string, make: (endpoint: string) => 
       expect(await store.head('a/b', signal)).toBeUndefined();
     });
 
+    test.for<[string, Treatment]>([
+      ['an answer without a length', (response) => response.writeHead(200, { 'transfer-encoding': 'chunked' }).end()],
+      ['a redirect', answer(301, '')],
+    ])('a HEAD that tells nothing: %s', async ([, treat]) => {
+      const { client: store } = await against(make, treat);
+      await expect(store.head('a/b', signal)).rejects.toMatchObject(UNAVAILABLE);
+    });
+
     test.for(Object.entries(RANGES))('a range that is not the one asked for: %s', async ([, treat]) => {
       const { client: store } = await against(make, treat);
       await expect(store.getRange('a/b', 5, 10, signal)).rejects.toMatchObject(UNAVAILABLE);

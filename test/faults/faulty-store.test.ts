@@ -80,6 +80,14 @@ describe('faulty store', () => {
     expect(await store.getRange('k', 0, 64, signal)).toEqual(BODY);
   });
 
+  test('a HEAD finds nothing, or fails as reads do', async () => {
+    const { inner, store } = make([{ op: 'head', nth: 1 }, { kind: 'missing' }], [{ op: 'head', nth: 2 }, { kind: 'answer-lost' }]);
+    await inner.put('k', [BODY], signal);
+    expect(await store.head('k', signal)).toBeUndefined();
+    await expect(store.head('k', signal)).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(await store.head('k', signal)).toEqual({ bytes: 64, sha256: undefined });
+  });
+
   test('other calls fail as reads do', async () => {
     const { store } = make(
       [{ op: 'list' }, { kind: 'failed' }],
