@@ -1,6 +1,6 @@
 import { type BrokerAddress, type BrokerRecord, isDraining } from '../../model/broker.ts';
 import type { BrokerId } from '../../model/ids.ts';
-import { BROKER_PROBE_MS, BROKERS_READ_MS, LEADER_HEARTBEAT_MS } from '../../model/limits.ts';
+import { BROKER_PROBE_MS, BROKERS_READ_MS, FLEET_PROBES_MAX, LEADER_HEARTBEAT_MS } from '../../model/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { orAbort } from '../../state/abortable.ts';
@@ -187,7 +187,8 @@ function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: 
   const observation = change(known);
   state.observations.set(broker, observation);
   const after = verdictOf(deps, state, broker);
-  if (after !== 'dead' && observation.failed !== known?.failed) tellUnanswered(deps, broker, observation);
+  const isTold = after !== 'dead' || observation.kind === 'fleet';
+  if (isTold && observation.failed !== known?.failed) tellUnanswered(deps, broker, observation);
   if (before === after || (before !== 'dead' && after !== 'dead')) return;
   if (after === 'dead') deps.telemetry.count('kelp.brokers.dead', 1);
   const { kind, stillMs, failed, reported } = observation;
@@ -195,9 +196,9 @@ function note(deps: WatchDeps, state: State, broker: BrokerId, change: (before: 
   deps.telemetry.log('warn', after === 'dead' ? 'a broker is dead' : 'a broker that was taken for dead lives', why);
 }
 
-/** It lives, and is given nothing, and nobody else would say why. Said once. */
-function tellUnanswered({ telemetry, directory }: WatchDeps, broker: BrokerId, { answered, failed }: Observation): void {
-  if (answered || failed !== UNANSWERED_PROBES_TOLD) return;
+/** It lives, and is given nothing, and nobody else would say why. Said once; of a fleet, which is dead by then, each time it comes. */
+function tellUnanswered({ telemetry, directory }: WatchDeps, broker: BrokerId, { kind, answered, failed }: Observation): void {
+  if (answered || failed !== (kind === 'fleet' ? FLEET_PROBES_MAX : UNANSWERED_PROBES_TOLD)) return;
   const message = 'a broker has never answered, so it is given no segments: is its address right, and its internal secret?';
   telemetry.log('warn', message, { broker, url: directory.known(broker)?.url });
 }

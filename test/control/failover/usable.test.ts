@@ -42,6 +42,22 @@ describe('a broker that nobody can reach', () => {
     await leading.stop();
   });
 
+  test('is named in the log though it is dead by then, if it is a fleet: nobody else would say that its address is wrong', async () => {
+    const world = createFailoverWorld();
+    const [a, fleet, left] = [await world.live('a'), await world.live('f', { kind: 'fleet' }), await world.live('g', { kind: 'fleet' })];
+    world.peers.set(fleet, 'refuses');
+    const leader = world.leader(a);
+    const leading = leader.lead();
+    const told = () => leader.telemetry.logs.filter(({ message }) => message.startsWith('a broker has never answered'));
+    await world.until(async () => (await world.record(fleet)) === undefined);
+    expect(told()).toMatchObject([{ fields: { broker: fleet, url: expect.stringContaining('f') as string } }]);
+    // One that has answered is only dead.
+    world.kill(left);
+    await world.until(async () => (await world.record(left)) === undefined);
+    expect(told()).toHaveLength(1);
+    await leading.stop();
+  });
+
   test('but lives again is asked again where there are too few others', async () => {
     const world = createFailoverWorld();
     const topic = await world.topic(2);
