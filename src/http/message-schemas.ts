@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { HEADERS_MAX, REQUEST_MESSAGES_MAX, TIMESTAMP_MS_MAX } from '../model/limits.ts';
-import { Base64, Offset, Partition, Problem, SegmentId, SegmentRange } from './schemas.ts';
+import { Base64, Integer, Partition, Problem, SegmentId, SegmentRange } from './schemas.ts';
 import { ShownReference, UploadId } from './upload-schemas.ts';
 
 // Messages in and out, as schemas.ts has the rest.
+
+const Offset = Integer;
 
 export const HeaderValue = z.union([z.string(), z.strictObject({ bytes: Base64 }), z.null()]).meta({ id: 'HeaderValue' });
 export const Headers = z.array(z.tuple([z.string(), HeaderValue])).meta({ id: 'Headers' });

@@ -21,7 +21,7 @@ export const Partition = z
   .int()
   .min(0)
   .max(PARTITIONS - 1);
-export const Offset = Integer;
+const Offset = Integer;
 
 export const Problem = z
   .looseObject({

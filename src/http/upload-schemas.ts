@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { PARTITIONS, REQUEST_BYTES_MAX, REQUEST_MESSAGES_MAX } from '../model/limits.ts';
 import { UPLOAD_BATCHES_BYTES_MAX, UPLOAD_BATCHES_MAX, UPLOAD_BYTES_MAX, UPLOAD_TYPE_BYTES_MAX } from '../model/upload-limits.ts';
-import { Base64, Offset, SegmentId } from './schemas.ts';
+import { Base64, Integer, SegmentId } from './schemas.ts';
 
 // What is passed by reference, as schemas.ts has the rest.
+
+const Offset = Integer;
 
 export const UploadId = z.string().regex(/^u[0-9a-z]{15}$/);
 

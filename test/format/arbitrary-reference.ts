@@ -3,7 +3,7 @@ import type { UploadId } from '../../src/model/ids.ts';
 import { UPLOAD_BYTES_MAX } from '../../src/model/upload-limits.ts';
 import type { Reference } from '../../src/model/upload.ts';
 
-export const arbitraryUploadId = fc.stringMatching(/^u[0-9a-z]{15}$/) as fc.Arbitrary<UploadId>;
+const arbitraryUploadId = fc.stringMatching(/^u[0-9a-z]{15}$/) as fc.Arbitrary<UploadId>;
 
 const token = fc.stringMatching(/^[a-zA-Z0-9!#$%&'*+.^_`|~-]{1,9}$/);
 const quoted = fc.array(fc.constantFrom('a', ' ;', '\\"', '\\\\', ',', '{'), { maxLength: 9 }).map((parts) => `"${parts.join('')}"`);
@@ -11,7 +11,7 @@ const parameter = fc
   .tuple(fc.constantFrom(';', '; ', ' ;', ' ; '), token, fc.oneof(token, quoted))
   .map(([separator, name, value]) => `${separator}${name}=${value}`);
 
-export const arbitraryContentType = fc
+const arbitraryContentType = fc
   .tuple(token, token, fc.array(parameter, { maxLength: 4 }))
   .map(([type, subtype, parameters]) => `${type}/${subtype}${parameters.join('')}`);
 
