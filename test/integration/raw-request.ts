@@ -10,7 +10,11 @@ export type RawAnswer = {
 };
 
 /** As a simple client sends it: these headers and this body, and nothing by itself. `to`: another address than the URL's. */
-export function sendRaw({ method, url, headers }: RawRequest, body = '', to?: { readonly port: number }): Promise<RawAnswer> {
+export function sendRaw(
+  { method, url, headers }: RawRequest,
+  body: string | Buffer = '',
+  to?: { readonly port: number },
+): Promise<RawAnswer> {
   const { host, hostname, port, pathname, search } = new URL(url);
   const address = to === undefined ? { host: hostname, port } : { host: '127.0.0.1', port: to.port };
   return new Promise((resolve, reject) => {
