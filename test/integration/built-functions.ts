@@ -75,7 +75,7 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
 }
 
 const READ = /^\/v1\/topics\/[^/]+\/(?:segments\/[^/]+\/)?messages$/;
-const LEAD = /^\/v1\/(?:topics\/[^/]+(?:\/segments\/(?:merge|[^/]+\/(?:brokers|split)))?|rebalance|brokers\/[^/]+\/drain)$/;
+const LEAD = /^\/v1\/(?:topics\/[^/]+(?:\/segments\/(?:merge|[^/]+\/(?:brokers|split)))?|rebalance|sweep|brokers\/[^/]+\/drain)$/;
 
 /** Where the gateway of the stack sends an event. */
 export function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): Exclude<HttpFunction, 'read'> {

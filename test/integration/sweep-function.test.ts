@@ -6,8 +6,10 @@ import type { ScheduleHandler } from '../../src/cli/schedule-handler.ts';
 import { batchObjectKey, batchObjectPrefix } from '../../src/format/object-key.ts';
 import { nameKey } from '../../src/format/item-key.ts';
 import { minuteOf, type ObjectId, type TopicId } from '../../src/model/ids.ts';
-import { TENANT_DEFAULT } from '../../src/model/topic.ts';
+import { TENANT_DEFAULT, type Topic } from '../../src/model/topic.ts';
+import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
 import { contextOf } from '../http/function-events.ts';
+import { BODY, leftInShort, stage } from '../reference/some-uploads.ts';
 import { freshTable, sharedStack } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
 import { startFaultProxy } from './fault-proxy.ts';
@@ -26,13 +28,15 @@ beforeAll(async () => {
 }, TEST_MS);
 afterAll(() => built.remove());
 
-/** One event, and what its line says; or how it failed. */
-async function eventOf(handler: ScheduleHandler): Promise<unknown> {
+/** One event, and what its line says, which is its answer as well; or how it failed. */
+async function eventOf(handler: ScheduleHandler, event: unknown = { source: 'aws.events' }): Promise<unknown> {
   const lines: string[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
   try {
-    await handler({ source: 'aws.events' }, contextOf(60_000));
-    return JSON.parse(lines.at(-1) ?? '');
+    const answer = await handler(event, contextOf(60_000));
+    const line = JSON.parse(lines.at(-1) ?? '') as Record<string, unknown>;
+    expect(line).toMatchObject({ message: 'swept', ...answer });
+    return answer;
   } catch (error) {
     return { error };
   } finally {
@@ -40,7 +44,8 @@ async function eventOf(handler: ScheduleHandler): Promise<unknown> {
   }
 }
 
-const nothing = { message: 'swept', carriedOn: 0, cleaned: 0, strays: 0, failed: 0, complete: true };
+const nothing = { carriedOn: 0, cleaned: 0, strays: 0, failed: 0 };
+const deletionsOf = (deletions: Partial<typeof nothing> = {}) => ({ complete: true, deletions: { ...nothing, ...deletions } });
 
 describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) => {
   test(
@@ -74,15 +79,42 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
       expect(await eventOf(sweepRefused)).toMatchObject({ error: { code: 'sweep-incomplete' } });
       refused.end();
       const sweep = await built.sweep(own, address);
-      expect(await eventOf(sweep)).toMatchObject({ ...nothing, cleaned: 1 });
+      expect(await eventOf(sweep)).toMatchObject(deletionsOf({ cleaned: 1 }));
       expect([await objects(old), await objects(now)]).toEqual([0, kept]);
 
       // A PUT that was paused.
       await store.put(batchObjectKey(old, minuteOf(clock.nowMs()), 'o000000000000000' as ObjectId), [Uint8Array.of(1)], signal);
-      expect(await eventOf(sweep)).toMatchObject({ ...nothing, strays: 1 });
-      expect(await eventOf(sweep)).toMatchObject(nothing);
+      expect(await eventOf(sweep)).toMatchObject(deletionsOf({ strays: 1 }));
+      expect(await eventOf(sweep)).toMatchObject(deletionsOf());
       expect([await objects(old), await objects(now)]).toEqual([0, kept]);
       await proxy.close();
+    },
+    TEST_MS,
+  );
+
+  test(
+    'uploads that nobody has submitted go, once it is no dry run',
+    async () => {
+      const [address, own] = [await freshTable(kind, AbortSignal.timeout(TEST_MS)), sharedStack().store];
+      const stores = { table: createLeanTable({ ...address, clock }), store: createLeanStore({ ...own, clock }) };
+      const api = await built.api(own, address);
+      const made = answerOf(await api(asking('PUT', PATH, { partitionKey: 'key' }), contextOf()));
+      const topic = made.body as unknown as Topic;
+      // Announced two days ago, and just now.
+      await stage(stores, topic, { nowMs: clock.nowMs() - 2 * UPLOAD_MS, name: 'old' });
+      await stage(stores, topic, { nowMs: clock.nowMs(), name: 'new' });
+      const uploads = { examined: 2, expired: 1, bytes: BODY.length, failed: 0 };
+
+      const sweep = await built.sweep(own, address);
+      expect(await eventOf(sweep, { dryRun: true })).toMatchObject({ dryRun: true, complete: true, uploads });
+      expect(await leftInShort(stores, topic)).toBe('staged, staged, 2 objects');
+      expect(await eventOf(sweep, { dryRun: 'yes' })).toMatchObject({ error: { code: 'invalid-dry-run' } });
+      expect(await eventOf(sweep)).toMatchObject({ dryRun: false, complete: true, uploads });
+      expect(await leftInShort(stores, topic)).toBe('staged, 1 objects');
+
+      // By hand, and by the function that leads.
+      const asked = answerOf(await api(asking('POST', '/v1/sweep', { dryRun: true }), contextOf()));
+      expect(asked).toMatchObject({ status: 200, body: { dryRun: true, complete: true, uploads: { examined: 1, expired: 0 } } });
     },
     TEST_MS,
   );
