@@ -3,6 +3,7 @@ import { encodeReference } from '../../src/format/reference.ts';
 import { uploadObjectKey } from '../../src/format/object-key.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { TopicId, UploadId } from '../../src/model/ids.ts';
+import { FUNCTION_ANSWER_BYTES_MAX, FUNCTION_READ_BYTES_MAX } from '../../src/model/function-limits.ts';
 import { partitionOf } from '../../src/model/partition.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { type Log, openLog } from './log.ts';
@@ -166,6 +167,23 @@ describe('inlineBytes', () => {
     await publish(large, large, HELLO);
     const { messages } = (await log.read('?inlineBytes=1048576')).json;
     expect(contents(messages).map((content) => (content as string).length)).toEqual([1_048_576, 1_048_576, 3]);
+  });
+
+  test('of a function leaves room for what is beside them', async () => {
+    t = createTestApp({ change: ({ limits }) => ({ limits: { ...limits, readBytesMax: FUNCTION_READ_BYTES_MAX } }) });
+    log = await openLog(t);
+    const large = Buffer.alloc(1_048_576, 0xff);
+    const ids = [await uploaded(t, log.topic, large), await uploaded(t, log.topic, large)];
+    const beside = large.subarray(2_000).toString('base64');
+    const messages = ids.flatMap((upload) => [
+      { key: 'a', upload },
+      { key: 'a', bytes: beside },
+    ]);
+    expect((await log.publish({ messages })).status).toBe(200);
+    const page = await log.read('?inlineBytes=1048576&maxBytes=16777216');
+    expect(contents(page.json.messages).map((content) => (content as string).length > 1_000_000)).toEqual([true, true]);
+    expect(page.json.nextOffset).toBe(4);
+    expect(JSON.stringify({ body: page.text }).length).toBeLessThan(FUNCTION_ANSWER_BYTES_MAX);
   });
 
   test.each(['missing', 'others', 'fewer'])('bytes that are %s are damage, which is named and passed', async (what) => {
