@@ -118,7 +118,7 @@ describe('many at once', () => {
         .poll(
           async () => {
             await topic.publish(1);
-            expect(await starts()).toEqual(Array(STARTS_AT_ONCE).fill({ status: 200, failed: false, payload: 'null' }));
+            expect(await starts()).toMatchObject(Array(STARTS_AT_ONCE).fill({ status: 200, failed: false }));
             return (await topic.openSegments()).length;
           },
           { timeout: TEST_MS },
@@ -139,7 +139,9 @@ test(
     await send('PUT', '/v1/topics/deleted', { body: { partitionKey: 'key' } });
     await send('POST', '/v1/topics/deleted/message?key=a', { body: 'x', headers: { 'content-type': 'text/plain' } });
     expect((await send('DELETE', '/v1/topics/deleted')).status).toBe(204);
-    expect(await stack.invoke('sweep')).toEqual({ status: 200, failed: false, payload: 'null' });
+    const { payload, ...invoked } = await stack.invoke('sweep');
+    expect(invoked).toEqual({ status: 200, failed: false });
+    expect(JSON.parse(payload)).toMatchObject({ dryRun: false, complete: true, deletions: { failed: 0 }, uploads: { failed: 0 } });
   },
   TEST_MS,
 );

@@ -2,8 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { TABLE_ACTIONS } from '../../infra/stack/roles.ts';
+import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
+import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { FunctionHandler } from '../../src/http/function-handler.ts';
+import type { Topic } from '../../src/model/topic.ts';
+import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
 import { bytesOf, contextOf, eventOf, sendEvent } from '../http/function-events.ts';
+import { stage } from '../reference/some-uploads.ts';
 import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions, functionOf } from './built-functions.ts';
 import { type FaultProxy, type Planted, startFaultProxy } from './fault-proxy.ts';
@@ -107,10 +113,18 @@ test(
     expect(await hot.openSegments()).toHaveLength(2);
 
     await stopDeletions(send, ways.leader.proxy);
+    const clock = createSystemClock();
+    const stores = { table: createLeanTable({ ...table, clock }), store: createLeanStore({ ...store, clock }) };
+    const uploads = (await send('PUT', '/v1/topics/uploads', { body: { partitionKey: 'key' } })).json as Topic;
+    await stage(stores, uploads, { nowMs: Date.now() - UPLOAD_MS, name: 'old' });
     const sweep = await built.sweep(store, ways.sweep.table);
     await sweep({}, contextOf(300_000));
     expect(log.mock.calls.map(([line]) => JSON.parse(String(line)) as object)).toContainEqual(
-      expect.objectContaining({ message: 'swept', carriedOn: 1, cleaned: 2, failed: 0 }),
+      expect.objectContaining({
+        message: 'swept',
+        deletions: { carriedOn: 1, cleaned: 2, strays: 0, failed: 0 },
+        uploads: expect.objectContaining({ expired: 1, failed: 0 }) as object,
+      }),
     );
 
     expect(Object.values(ways).map((way) => way.denied())).toEqual([0, 0, 0, 0, 0]);
