@@ -6,6 +6,7 @@ import { readerRules } from './rules/readers.ts';
 import { requestRules } from './rules/requests.ts';
 import { spillRules } from './rules/spill.ts';
 import { topicRules } from './rules/topics.ts';
+import { uploadRules } from './rules/uploads.ts';
 
 /** Every rule that the model takes away, one at a time. */
 export const rules = [
@@ -17,4 +18,5 @@ export const rules = [
   ...moveRules,
   ...leaseRules,
   ...readerRules,
+  ...uploadRules,
 ];

@@ -5,6 +5,7 @@ import { leaseSearches } from './searches/lease.ts';
 import { movesSearches } from './searches/moves.ts';
 import { requestsSearches } from './searches/requests.ts';
 import { topicsSearches } from './searches/topics.ts';
+import { uploadsSearches } from './searches/uploads.ts';
 import type { Search } from './searches/search.ts';
 
 /** Budgets that end loops: what they answer at their end must be true as well. */
@@ -26,4 +27,5 @@ export const searches: readonly Search[] = [
   ...movesSearches,
   ...leaseSearches,
   ...lineageSearches,
+  ...uploadsSearches,
 ];

@@ -75,6 +75,7 @@ function isIn(mask: Value | undefined, member: number): boolean {
 /** What never may happen in one write, whatever came before it. */
 export function checkWrite(key: Key, before: Item | undefined, after: Item | undefined): string | undefined {
   if (key.sk.startsWith('p') && key.pk.startsWith('p#') && before !== undefined) return `page-changed: ${key.pk} ${key.sk}`;
+  if (key.pk.startsWith('u#') && before !== undefined) return checkUpload(before, after);
   if (key.sk !== 'head' || before === undefined) return undefined;
   if (after === undefined) return `head-deleted: ${key.pk}`;
   if (Number(after['tail']) < Number(before['tail'])) return `tail-back: ${before['tail']} → ${after['tail']}`;
@@ -86,4 +87,14 @@ export function checkWrite(key: Key, before: Item | undefined, after: Item | und
     return `brokers-changed: ${key.pk} had ${served.join()}`;
   if (before['state'] === 'open' && after['state'] === 'pending') return `sealed-changed: ${key.pk} is pending again`;
   return undefined;
+}
+
+/** Each write raises the version; what was submitted stays where it is, and what is expired does not come back. */
+function checkUpload(before: Item, after: Item | undefined): string | undefined {
+  const state = String(before['state']);
+  if (after === undefined) return state === 'expired' ? undefined : `upload-changed: it is ${state}, and deleted`;
+  if (Number(after['version']) !== Number(before['version']) + 1) return `upload-changed: ${before['version']} → ${after['version']}`;
+  if (state === 'expired') return `upload-changed: it is expired, and ${String(after['state'])} again`;
+  if (state !== 'submitted' || (after['state'] === state && after['offset'] === before['offset'])) return undefined;
+  return `upload-changed: it was submitted at ${before['offset']}, and is ${String(after['state'])} now`;
 }

@@ -1,11 +1,13 @@
 import { idempotencyKey } from '../../../src/format/item-key.ts';
 import { KelpError } from '../../../src/model/errors.ts';
+import type { UploadId } from '../../../src/model/ids.ts';
 import type { Message } from '../../../src/model/message.ts';
 import { PARTITIONS } from '../../../src/model/limits.ts';
 import type { SegmentRange, Topic } from '../../../src/model/topic.ts';
 import type { Item, MetadataTable } from '../../../src/ports/metadata-table.ts';
-import { publishOnce } from '../../../src/publish/deduplicate.ts';
-import { recordInTable } from '../../../src/publish/request-record.ts';
+import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
+import { type DeduplicateDeps, publishOnce, type RecordedRequest } from '../../../src/publish/deduplicate.ts';
+import { recordInTable, type RequestRecord } from '../../../src/publish/request-record.ts';
 import { placeSlices } from '../../../src/publish/place-slices.ts';
 import type { Placed } from '../../../src/publish/request.ts';
 import { cut, type Slice, wholeContent } from '../../../src/publish/slice.ts';
@@ -14,7 +16,7 @@ import { type BrokerClock, brokerDeps, SEGMENT, TOPIC, topicItem, WHOLE } from '
 import { noCompression, singleGroups } from './groups.ts';
 import { asIndefinite } from './publisher.ts';
 
-const NO_HOLD = { share: () => {}, release: () => {} };
+export const NO_HOLD = { share: () => {}, release: () => {} };
 const utf8 = new TextEncoder();
 
 /** Keys in the lower and the upper half of the partitions. */
@@ -23,7 +25,7 @@ export const HIGH_KEY = 'k1';
 
 export type Request = BrokerClock & {
   readonly name: string;
-  readonly messages: readonly { readonly message: string; readonly key: string }[];
+  readonly messages: readonly { readonly message: string; readonly key: string; readonly upload?: UploadId }[];
   /** Open ranges, as this broker knows them. */
   readonly ranges?: readonly SegmentRange[];
   readonly matchTail?: number;
@@ -52,23 +54,29 @@ export function placer(request: Request, mayBegin?: Process['mayBegin']): Proces
 export function handler(request: Request, mayBegin?: Process['mayBegin']): Process {
   return answering(request, mayBegin, (table, signal) => {
     const deps = brokerDeps(table, request, request.known);
-    const place = { ...deps, groups: singleGroups(deps, request.name), compression: noCompression };
-    const keyed = {
-      topic: topicOf(request),
-      record: recordInTable(deps, idempotencyKey(TOPIC, 'key'), 'hash'),
-      whole: whole(request),
-      ranges: rangesOf(request),
-      options: optionsOf(request),
-      hold: NO_HOLD,
-    };
-    return publishOnce(place, keyed, signal);
+    return publishOnce(depsOf(deps, request), { ...recordedOf(request), record: keyedRecord(deps) }, signal);
   });
 }
 
-function answering(
+export const depsOf = (deps: CommitDeps, { name }: Request): DeduplicateDeps => ({
+  ...deps,
+  groups: singleGroups(deps, name),
+  compression: noCompression,
+});
+export const keyedRecord = (deps: CommitDeps): RequestRecord => recordInTable(deps, idempotencyKey(TOPIC, 'key'), 'hash');
+export const recordedOf = (request: Request): Omit<RecordedRequest, 'record'> => ({
+  topic: topicOf(request),
+  whole: whole(request),
+  ranges: rangesOf(request),
+  options: optionsOf(request),
+  hold: NO_HOLD,
+});
+
+export function answering(
   request: Request,
   mayBegin: Process['mayBegin'],
   publish: (table: MetadataTable, signal: AbortSignal) => Promise<readonly (Placed | KelpError)[]>,
+  resultOfError: (message: string, error: KelpError) => Result = refusal,
 ): Process {
   return {
     name: request.name,
@@ -76,7 +84,7 @@ function answering(
     phases: [
       async (table, _state, signal) => {
         try {
-          return answered(request, await publish(table, signal));
+          return answered(request, await publish(table, signal), resultOfError);
         } catch (error) {
           // The signal's own reason: nothing was sent.
           const known = error === signal.reason ? new KelpError('unavailable', 'aborted', 'the caller left') : asIndefinite(error);
@@ -90,9 +98,13 @@ function answering(
   };
 }
 
-function answered(request: Request, results: readonly (Placed | KelpError)[]): ProcessState {
+function answered(
+  request: Request,
+  results: readonly (Placed | KelpError)[],
+  resultOfError: (message: string, error: KelpError) => Result,
+): ProcessState {
   const missing = request.messages.find((_, index) => results[index] === undefined);
-  const known = request.messages.flatMap(({ message }, index) => resultOf(message, results[index]) ?? []);
+  const known = request.messages.flatMap(({ message }, index) => resultOf(message, results[index], resultOfError) ?? []);
   const kept = request.mustStore === true ? known.find(({ result }) => result !== 'acked') : undefined;
   const faults = [
     ...(missing === undefined ? [] : [`no-result: ${missing.message} has neither a place nor an error`]),
@@ -101,26 +113,31 @@ function answered(request: Request, results: readonly (Placed | KelpError)[]): P
   return { results: known, ...(faults.length === 0 ? {} : { faults }) };
 }
 
-function resultOf(message: string, result: Placed | KelpError | undefined): Result | undefined {
+function resultOf(
+  message: string,
+  result: Placed | KelpError | undefined,
+  resultOfError: (message: string, error: KelpError) => Result,
+): Result | undefined {
   if (result === undefined) return undefined;
-  if (result instanceof KelpError) return refusal(message, result);
+  if (result instanceof KelpError) return resultOfError(message, result);
   const { segment, offset, duplicate } = result;
   return { message, result: duplicate ? 'duplicate' : 'acked', segment, ...(offset === null ? {} : { offset }) };
 }
 
 /** These messages have one sender, so a refusal speaks of whatever upload of them. */
-const refusal = (message: string, error: KelpError): Result => ({
+export const refusal = (message: string, error: KelpError): Result => ({
   message,
   result: error.kind === 'indefinite' ? 'unknown' : 'refused',
   code: error.code,
 });
 
 function whole(request: Request): Slice {
-  const messages = request.messages.map(({ message, key }): Message => ({
+  const messages = request.messages.map(({ message, key, upload }): Message => ({
     key: utf8.encode(key),
     value: utf8.encode(`<${message}>`),
     headers: [],
     timestampMs: 0,
+    ...(upload === undefined ? {} : { upload }),
   }));
   return wholeContent({ kind: 'messages', messages }, { segment: SEGMENT, lo: 0, hi: PARTITIONS - 1 });
 }
