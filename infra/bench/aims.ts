@@ -12,12 +12,16 @@ const RATIOS_MIN = [
   { case: 'e', of: 'raw GET', ratioMin: 0.7 },
   { case: 'f json 16', of: 'one segment', ratioMin: 0.8 },
   { case: 'f batches 16', of: 'one segment', ratioMin: 0.8 },
+  { case: 'q', of: 'raw PUT', ratioMin: 0.95 },
+  { case: 's', of: 'raw GET', ratioMin: 0.95 },
+  { case: 's uploads', of: 'raw GET', ratioMin: 0.95 },
 ] as const;
 const SINGLES_PER_SECOND_MIN = 5_000;
 const PUBLISH_FACTOR_MAX = 1.5;
 const END_TO_END_MS_MAX = 5;
 const MEGABYTE = 1_000_000;
 const BROKER_BYTES_MAX = 300 * MEGABYTE;
+const BROKER_MORE_BYTES_MAX = 64 * MEGABYTE;
 
 /** The aims whose cases were run. */
 export function judge(rows: readonly Row[]): Aim[] {
@@ -33,6 +37,7 @@ export function judge(rows: readonly Row[]): Aim[] {
     ...judgeSingles(rows),
     ...judgeLatency(rows),
     ...judgeMemory(rows),
+    ...judgeReferences(rows),
     ...judgeFleet(rows),
     ...judgeFlood(rows),
     ...judgeColdStarts(rows),
@@ -79,6 +84,15 @@ function judgeMemory(rows: readonly Row[]): Aim[] {
   const peak = Math.max(...peaks);
   const aim = `broker memory at most ${BROKER_BYTES_MAX / MEGABYTE} MB`;
   return [{ kind: 'aim', case: 'all', aim, figure: `${(peak / MEGABYTE).toFixed(0)} MB`, met: peak <= BROKER_BYTES_MAX }];
+}
+
+/** What passes by reference is not in a broker's memory, however large it is. */
+function judgeReferences(rows: readonly Row[]): Aim[] {
+  return rows.flatMap(({ case: name, brokerMoreBytes: more }) => {
+    if (more === undefined) return [];
+    const aim = `broker memory at most ${BROKER_MORE_BYTES_MAX / MEGABYTE} MB above idle`;
+    return [{ kind: 'aim', case: name, aim, figure: `${(more / MEGABYTE).toFixed(0)} MB`, met: more <= BROKER_MORE_BYTES_MAX } as const];
+  });
 }
 
 function ms(value: number): string {

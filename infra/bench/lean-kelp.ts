@@ -4,12 +4,14 @@ import { readFileSync } from 'node:fs';
 import { Agent, get, request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
+import { readByReference } from './lean-references.ts';
 import { runLoop } from './lean-loop.ts';
 import { percentile } from './percentile.ts';
 import type { LatencyLoad, LoadResult, PostLoad, ReadLoad, Share } from './load.ts';
 
 const agent = new Agent({ keepAlive: true });
 const READ_QUERY = 'limit=10000&maxBytes=16777216';
+const REFERENCES = 'application/vnd.kelp.references+json';
 const INDEX_DIGITS = 12;
 /** How long the reader waits for what is on its way when the last publish is answered. */
 const LATENESS_MS_MAX = 5_000;
@@ -55,6 +57,7 @@ export async function readLoad(load: ReadLoad): Promise<LoadResult> {
 }
 
 async function readShare(load: ReadLoad, { url, from, to }: Share, onAnswer: (tookMs: number) => void): Promise<number> {
+  if (load.accept === REFERENCES) return readByReference(load, { url, from, to }, onAnswer);
   let total = 0;
   for (let at = from; at < to;) {
     const headers = { authorization: `Bearer ${load.token}`, accept: load.accept };

@@ -1,6 +1,7 @@
 import { json } from 'node:stream/consumers';
 import { explainError } from '../../src/cli/explain-error.ts';
 import { latencyLoad, postLoad, readLoad } from './lean-kelp.ts';
+import { submitLoad } from './lean-references.ts';
 import { getLoad, putLoad, updateLoad } from './lean-raw.ts';
 import type { Load, LoadResult } from './load.ts';
 
@@ -17,6 +18,8 @@ function run(load: Load): Promise<LoadResult> {
       return postLoad(load);
     case 'read':
       return readLoad(load);
+    case 'submit':
+      return submitLoad(load);
     case 'latency':
       return latencyLoad(load);
   }

@@ -42,6 +42,23 @@ export type ReadLoad = {
   readonly shares: readonly Share[];
   readonly clients: number;
 };
+/** A file, so many times one after the other, and another one with what publishes it: an id's place is marked there. */
+export type UploadPayload = {
+  readonly file: string;
+  readonly repeat: number;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly envelope: string;
+};
+/** Uploads the payloads in turn, each to the store itself, and publishes its id to the topic at the target. */
+export type SubmitLoad = Partial<Pace> & {
+  readonly mode: 'submit';
+  readonly clients: number;
+  readonly token: string;
+  readonly targets: readonly [string];
+  readonly payloads: readonly UploadPayload[];
+  readonly count?: number;
+};
 /** Publishes single messages of `bytes` while a reader waits for them on the stream of events at `stream`. */
 export type LatencyLoad = Required<Pace> & {
   readonly mode: 'latency';
@@ -52,7 +69,7 @@ export type LatencyLoad = Required<Pace> & {
   readonly bytes: number;
   readonly keyed: true;
 };
-export type Load = PutLoad | GetLoad | UpdateLoad | PostLoad | ReadLoad | LatencyLoad;
+export type Load = PutLoad | GetLoad | UpdateLoad | PostLoad | ReadLoad | SubmitLoad | LatencyLoad;
 
 const LoadResult = z.object({
   requests: z.int().min(1),

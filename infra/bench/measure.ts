@@ -1,6 +1,6 @@
 import { countOperations, type Operations } from '../demo/operations.ts';
 import { createKelpClient } from '../demo/kelp-client.ts';
-import type { LatencyLoad, Load, Loader, LoadResult, PostLoad } from './load.ts';
+import type { LatencyLoad, Load, Loader, LoadResult, PostLoad, SubmitLoad } from './load.ts';
 import { groupCpuSeconds, peakMemoryBytes, resetPeakMemory } from './process-usage.ts';
 import { type Costs, type Payload, type Row, type RowNames, toRow } from './row.ts';
 import type { BenchStack } from './stack.ts';
@@ -44,7 +44,7 @@ export async function measure(bench: Bench, { names, load, payload, loader = ben
 }
 
 /** Runs a load whose result nobody wants: code is compiled, connections and caches are warm. */
-export async function warmUp({ loader, say, signal }: Bench, load: PostLoad | LatencyLoad): Promise<void> {
+export async function warmUp({ loader, say, signal }: Bench, load: PostLoad | LatencyLoad | SubmitLoad): Promise<void> {
   say('warming up');
   await loader.run({ ...load, seconds: 1 }, signal);
 }

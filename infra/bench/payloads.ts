@@ -83,7 +83,7 @@ export async function flightsBatches(dir: string, segments: readonly Range[]): P
   });
 }
 
-function randomMessages(): Message[] {
+export function randomMessages(): Message[] {
   return Array.from({ length: REQUEST_MESSAGES }, () => ({
     key: Buffer.from(randomBytes(KEY_BYTES).toString('hex')),
     value: randomBytes(VALUE_BYTES),
@@ -116,8 +116,11 @@ async function toBatches(messages: readonly Message[], { segments, codec }: Slic
     slice.push(message);
   }
   const filled = slices.filter((slice) => slice.length > 0);
-  return Buffer.concat(await Promise.all(filled.map((slice) => encodeBatch(slice, createCompression({ codec })))));
+  return Buffer.concat(await Promise.all(filled.map((slice) => batchOf(slice, codec))));
 }
+
+export const batchOf = (messages: readonly Message[], codec: Codec): Promise<Uint8Array> =>
+  encodeBatch(messages, createCompression({ codec }));
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();

@@ -86,7 +86,7 @@ export function describeShape({ bytes, clients }: Shape): string {
 
 function describeBytes(bytes: number): string {
   const kibibytes = bytes / KIBIBYTE;
-  return kibibytes < KIBIBYTE ? `${kibibytes} KiB` : `${kibibytes / KIBIBYTE} MiB`;
+  return kibibytes < KIBIBYTE ? `${kibibytes} KiB` : `${Number((kibibytes / KIBIBYTE).toFixed(1))} MiB`;
 }
 
 /** Under a prefix of its own: an object is never overwritten. */

@@ -32,7 +32,7 @@ async function read(bench: Bench, topic: Topic, { readers, accept, label }: Read
 }
 
 /** Each segment in as many parts as there are readers. */
-async function sharesOf(topic: Topic, readers: number): Promise<{ shares: Share[]; messages: number }> {
+export async function sharesOf(topic: Topic, readers: number): Promise<{ shares: Share[]; messages: number }> {
   const segments = await topic.segments();
   const shares = segments.flatMap(({ segment, tail }) => {
     const url = `${topic.url}/segments/${segment}/messages`;

@@ -2,6 +2,7 @@ import type { Aim } from './aim.ts';
 import type { Row } from './row.ts';
 
 const MEGABYTE = 1_000_000;
+const GIBIBYTE_MEBIBYTES = 1_024;
 const GAP = '  ';
 const NONE = '–';
 
@@ -24,6 +25,7 @@ const COLUMNS: readonly Column[] = [
   { heading: 'weed', cell: (row) => row.cpuSeconds.weed?.toFixed(1) },
   { heading: 'of s', cell: (row) => row.seconds.toFixed(1) },
   { heading: 'broker MB', cell: (row) => (row.brokerPeakBytes === undefined ? undefined : (row.brokerPeakBytes / MEGABYTE).toFixed(0)) },
+  { heading: 'broker s/GiB', cell: (row) => (row.kind === 'kelp' ? brokerPerGibibyte(row)?.toFixed(2) : undefined) },
   { heading: 'PUTs/1000', cell: (row) => (row.kind === 'kelp' ? row.putsPerThousand?.toFixed(2) : undefined) },
   { heading: 'table ops/1000', cell: (row) => (row.kind === 'kelp' ? row.tableOperationsPerThousand?.toFixed(2) : undefined) },
   { heading: 'slowest ms', cell: ({ longestMs }) => longestMs?.toFixed(0) },
@@ -55,6 +57,11 @@ function layOut(lines: readonly (readonly string[])[], textColumns: number): str
     )
     .map((cells) => cells.join(GAP).trimEnd())
     .join('\n');
+}
+
+/** Processor time. */
+function brokerPerGibibyte({ cpuSeconds: { broker }, mebibytesPerSecond, seconds }: Row): number | undefined {
+  return broker === undefined || mebibytesPerSecond === 0 ? undefined : broker / ((mebibytesPerSecond * seconds) / GIBIBYTE_MEBIBYTES);
 }
 
 function describeReference({ reference }: Row): string | undefined {

@@ -35,6 +35,8 @@ export type Row = {
   readonly endToEndP99Ms?: number;
   readonly cpuSeconds: CpuSeconds;
   readonly brokerPeakBytes?: number;
+  /** By how much that is above what it has while it does nothing. */
+  readonly brokerMoreBytes?: number;
   readonly putsPerThousand?: number;
   readonly tableOperationsPerThousand?: number;
   /** The slowest of all requests. */

@@ -11,17 +11,19 @@ import { measureLatency } from './latency-case.ts';
 import { postLoad, publishBatches, publishFlights, publishJson, publishSingles, publishToSegments } from './publish-cases.ts';
 import { randomBatches } from './payloads.ts';
 import { type Best, findBest, measureLean } from './raw.ts';
+import { publishLargeValues, publishUploads, readReferences } from './reference-cases.ts';
 import { readCatchUp } from './read-case.ts';
 import { createTopic, type Topic } from './topic.ts';
 
 /** Cases that are held against raw PUTs or GETs of the best shape, which then has to be found. */
-const BESIDE_BEST = ['a', 'b', 'e', 'g'];
+const BESIDE_BEST = ['a', 'b', 'e', 'g', 's'];
 
 /** All that were asked for, in the order of their letters. */
 export async function runCases(bench: Bench, cases: readonly CaseName[]): Promise<void> {
   const best = cases.some((name) => BESIDE_BEST.includes(name)) ? await findBest(bench) : undefined;
   if (best !== undefined) await measureLean(bench, best);
   let written: Topic | undefined;
+  let uploaded: Topic | undefined;
   let started: Promise<BenchFleet> | undefined;
   const onFleet = async (run: (bench: Bench, fleet: BenchFleet) => Promise<void>): Promise<void> =>
     run(bench, await (started ??= startBenchFleet(bench, { brokers: 3, name: 'fleet', table: 'kelp-fleet' })));
@@ -42,6 +44,12 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
     n: () => measureFunctionLoad(bench),
     o: () => measureColdStarts(bench),
     p: () => measureFunctionCosts(bench),
+    q: async () => void (uploaded = await publishUploads(bench)),
+    r: () => publishLargeValues(bench),
+    async s({ get }) {
+      await readReferences(bench, written ?? (await write(bench)), { name: 's', label: 'what brokers have written', best: get });
+      if (uploaded !== undefined) await readReferences(bench, uploaded, { name: 's uploads', label: 'uploads', best: get });
+    },
   };
   const unused = { bytes: 0, clients: 0 };
   for (const name of cases) await run[name](best ?? { put: unused, get: unused });

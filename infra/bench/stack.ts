@@ -13,7 +13,7 @@ import { ITEM_KEY } from './lean-raw.ts';
 import type { StoreAddress, TableAddress } from './load.ts';
 
 /** What all cases together write, with room: SeaweedFS stops taking writes on a full disk. */
-const FREE_BYTES_MIN = 8_589_934_592;
+const FREE_BYTES_MIN = 17_179_869_184;
 const BROKER_PORT = SEAWEEDFS_PORTS + 1;
 const TOKEN_BYTES = 24;
 

@@ -39,6 +39,9 @@ test.each([
   ['e', 0.7],
   ['f json 16', 0.8],
   ['f batches 16', 0.8],
+  ['q', 0.95],
+  ['s', 0.95],
+  ['s uploads', 0.95],
 ])('the ratio of %s is met from %d', (name, ratioMin) => {
   expect(met([rowOf(name, { reference: reference(ratioMin) })], name)).toEqual([true]);
   expect(met([rowOf(name, { reference: reference(ratioMin - 0.01) })], name)).toEqual([false]);
@@ -65,6 +68,11 @@ test('memory is the highest of all rows, in megabytes', () => {
   expect(met([row, rowOf('c', { brokerPeakBytes: 300_000_001 })], 'all')).toEqual([false]);
 });
 
+test('what passes by reference may cost the broker 64 MB more than it has idle', () => {
+  expect(met([rowOf('r 1 GiB', { brokerMoreBytes: 64_000_000 })], 'r 1 GiB')).toEqual([true]);
+  expect(met([rowOf('r 1 GiB', { brokerMoreBytes: 64_000_001 })], 'r 1 GiB')).toEqual([false]);
+});
+
 test('nothing is judged that was not run', () => {
   const { brokerPeakBytes, ...without } = row;
   expect(brokerPeakBytes).toBeDefined();
@@ -83,6 +91,8 @@ test('the table has a line for each result, and a dash for what nobody knows', (
   expect(cells[0]?.slice(0, 7)).toEqual(['case', 'what', 'by', 'per s', 'MiB/s', 'ratio', 'to']);
   expect(cells[1]?.slice(0, 7)).toEqual(['b', 'record batches', 'native', '50,000', '50.0', '0.50', '100.0 MiB/s raw PUT']);
   expect(cells[2]?.at(11)).toBe('–');
+  // 1.5 s of the broker's for 100 MiB.
+  expect(cells[1]?.[cells[0]?.indexOf('broker s/GiB') ?? -1]).toBe('15.36');
   expect(cells[2]?.at(-1)).toBe('3');
   expect(cells).toHaveLength(3);
 });

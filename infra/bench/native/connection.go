@@ -29,13 +29,18 @@ func connect(endpoint string) (*connection, *url.URL, error) {
 	return &connection{host: u.Host}, u, nil
 }
 
-// do sends one request, copies the answer's body to sink, and fails on any status but 200 and 206.
+// do sends one request, copies the answer's body to sink, and fails on any status but 200, 201 and 206.
 func (c *connection) do(head, body []byte, sink io.Writer) (http.Header, int64, error) {
-	response, err := c.open(head, body)
+	return c.doParts(head, [][]byte{body}, sink)
+}
+
+// doParts sends a body in parts, one after the other.
+func (c *connection) doParts(head []byte, parts [][]byte, sink io.Writer) (http.Header, int64, error) {
+	response, err := c.open(head, parts...)
 	if err != nil {
 		return nil, 0, err
 	}
-	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusPartialContent {
+	if !isTaken(response.StatusCode) {
 		var text bytes.Buffer
 		_, _ = io.Copy(&text, io.LimitReader(response.Body, errorBytesMax))
 		c.close()
@@ -48,8 +53,12 @@ func (c *connection) do(head, body []byte, sink io.Writer) (http.Header, int64, 
 	return response.Header, n, err
 }
 
+func isTaken(status int) bool {
+	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusPartialContent
+}
+
 // open sends one request and answers as soon as the answer's headers are there.
-func (c *connection) open(head, body []byte) (*http.Response, error) {
+func (c *connection) open(head []byte, parts ...[]byte) (*http.Response, error) {
 	if c.conn == nil {
 		conn, err := net.Dial("tcp", c.host)
 		if err != nil {
@@ -58,8 +67,8 @@ func (c *connection) open(head, body []byte) (*http.Response, error) {
 		c.conn = conn
 		c.reader = bufio.NewReaderSize(conn, bufferBytes)
 	}
-	// One system call for both, without a copy of the body.
-	c.buffers = append(c.buffers[:0], head, body)
+	// One system call for all, without a copy of the body.
+	c.buffers = append(append(c.buffers[:0], head), parts...)
 	buffers := c.buffers
 	if _, err := buffers.WriteTo(c.conn); err != nil {
 		c.close()

@@ -73,6 +73,9 @@ func runRead(s *spec) (*result, error) {
 }
 
 func readShare(s *spec, part share, answered func(took time.Duration)) (total int64, err error) {
+	if s.Accept == referencesMedia {
+		return readByReference(s, part, answered)
+	}
 	c, u, err := connect(part.URL)
 	if err != nil {
 		return 0, err

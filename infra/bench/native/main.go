@@ -31,6 +31,8 @@ type spec struct {
 	Accept      string   `json:"accept"`
 	Shares      []share  `json:"shares"`
 	Stream      string   `json:"stream"`
+
+	Payloads []payload `json:"payloads"`
 }
 
 // address is a store or a table with its credentials.
@@ -76,6 +78,8 @@ func run(s *spec) (*result, error) {
 		return runPost(s)
 	case "read":
 		return runRead(s)
+	case "submit":
+		return runSubmit(s)
 	case "latency":
 		return runLatency(s)
 	}
