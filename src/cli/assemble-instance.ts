@@ -27,6 +27,8 @@ export type InstanceParts = {
   readonly table: MetadataTable;
   readonly store: ObjectStore;
   readonly clock: Clock;
+  /** The store's time; absent: the same. */
+  readonly storeClock?: Pick<Clock, 'nowMs'>;
   readonly telemetry: Telemetry;
   readonly limits: HttpLimits;
   readonly runtime: Runtime;
@@ -71,7 +73,7 @@ export function assembleInstance(configuration: Configuration, parts: InstancePa
         bytesMax: RECENT_OBJECTS_BYTES_MAX,
         isRemembered: (key) => parseBatchObjectKey(key) !== undefined,
       }),
-      presigner: createPresigner({ ...configuration.store, clock }),
+      presigner: createPresigner({ ...configuration.store, clock: parts.storeClock ?? clock }),
       compression,
       background: createBackground({
         clock: { ...clock, deadline: (ms) => clock.deadline(Math.min(ms, backgroundMsMax)) },

@@ -1,4 +1,5 @@
 import { createLeanStore } from '../adapters/s3/lean-store.ts';
+import { createServiceClock } from '../adapters/signed-http/service-clock.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
 import { sweepRegularly } from '../broker/sweep-regularly.ts';
 import { READ_BYTES_MAX, WAIT_MS_MAX } from '../model/limits.ts';
@@ -32,11 +33,14 @@ export type BrokerOptions = {
 /** The whole broker of a process. It takes part in the control plane from now on. */
 export function createBroker(configuration: Configuration, { table, url, write }: BrokerOptions): Broker {
   const clock = createSystemClock();
+  // What is signed for others goes by the store's time as well: a machine whose clock is off would hand out URLs that are refused.
+  const storeClock = createServiceClock(clock);
   const { id, zone } = configuration.broker;
   const { app, publisher, control, background, sweeping, leaving, stopping } = assembleBroker(configuration, {
     table,
-    store: createLeanStore({ ...configuration.store, clock }),
+    store: createLeanStore({ ...configuration.store, clock, serviceClock: storeClock }),
     clock,
+    storeClock,
     write,
     limits: { requestBytesMax: configuration.requestBytesMax, readBytesMax: READ_BYTES_MAX, waitMsMax: WAIT_MS_MAX },
     runtime: { streams: true, remainingMs: () => undefined },

@@ -2,6 +2,8 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createPresigner } from '../../src/adapters/s3/presigner.ts';
+import { createServiceClock } from '../../src/adapters/signed-http/service-clock.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { CONNECTIONS_MAX, TABLE_ANSWER_BYTES_MAX } from '../../src/model/limits.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
@@ -112,6 +114,20 @@ describe('signed requests', () => {
     expect(await store.getRange(key, 0, 10, signal)).toEqual(new Uint8Array([1, 2]));
     // Its own first call: a HEAD's refusal has no reason with it.
     expect(await createLeanStore({ ...sharedStack().store, clock: skewed }).head(key, signal)).toEqual({ bytes: 2, sha256: undefined });
+  });
+
+  test.for([1, -1])('of a clock that is %s h off, what is signed for others is right once the store has told its time', async (hours) => {
+    const skewed = { ...clock, nowMs: () => clock.nowMs() + hours * HOUR_MS };
+    const serviceClock = createServiceClock(skewed);
+    const store = createLeanStore({ ...sharedStack().store, clock: skewed, serviceClock });
+    const key = `${freshPrefix()}/skewed`;
+    const presigner = createPresigner({ ...sharedStack().store, clock: serviceClock });
+    const get = async (): Promise<number> => (await fetch(presigner.get(key, HOUR_MS / 4).url)).status;
+    // SeaweedFS takes what is signed for later; S3 doesn't.
+    expect(await get()).toBe(hours < 0 ? 403 : 404);
+    await store.put(key, [new Uint8Array(1)], signal);
+    expect(await get()).toBe(200);
+    expect(Math.abs(serviceClock.nowMs() - clock.nowMs())).toBeLessThan(60_000);
   });
 
   test('a HEAD that is forbidden is asked once where the clock is right, and twice where it is off', async () => {

@@ -4,7 +4,7 @@ import { createUrlSigner, percentEncode, signingOf } from '../signed-http/signat
 import { checkKey } from './check-key.ts';
 import type { StoreSettings } from './store-settings.ts';
 
-export type PresignerSettings = StoreSettings & { readonly clock: Clock };
+export type PresignerSettings = StoreSettings & { readonly clock: Pick<Clock, 'nowMs'> };
 
 type Granted = {
   readonly method: PresignedRequest['method'];

@@ -1,10 +1,16 @@
 import type { Bytes } from '../../model/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Answer, Connect } from './exchange.ts';
+import { createServiceClock, type ServiceClock } from './service-clock.ts';
 import { createSigner, type Keys, signingOf, type Service } from './signature.ts';
 
 /** What a client of this kind needs of its runtime. */
-export type Connecting = { readonly clock: Clock; readonly connect: Connect };
+export type Connecting = {
+  readonly clock: Clock;
+  readonly connect: Connect;
+  /** Where others sign for the same service, too; absent: one of its own. */
+  readonly serviceClock?: ServiceClock;
+};
 
 export type SignedExchangeSettings = Connecting &
   Keys & {
@@ -34,24 +40,20 @@ export type SignedExchange = (request: SignedExchangeRequest, signal: AbortSigna
 /** How services say that a signature's time is too far from theirs. Some say the same of a wrong key. */
 const SKEW_CODES = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'RequestInTheFuture', 'InvalidSignatureException']);
 const FORBIDDEN = 403;
-/** Smaller differences are never refused, so they are not the reason. */
-const SKEW_MS_MIN = 60_000;
 
 /**
  * Signed requests over kept connections. A clock that is far off would shut its machine out, since signatures carry a time:
  * so a refusal for that reason, which changed nothing, is answered by the same request with the service's own time.
  */
 export function createSignedExchange(settings: SignedExchangeSettings): SignedExchange {
-  const { service, region, endpoint, clock, connect, codeOf } = settings;
+  const { service, region, endpoint, clock, connect, serviceClock = createServiceClock(clock), codeOf } = settings;
   const sign = createSigner(service, signingOf(service, settings));
   const url = new URL(endpoint ?? `https://${service}.${region}.amazonaws.com`);
   const exchange = connect(url);
-  let offsetMs = 0;
 
   function send(request: SignedExchangeRequest, signal: AbortSignal): Promise<Answer> {
     const { method, path, query, signedHeaders, otherHeaders, bodyHash, body, answerBytesMax } = request;
-    const timeMs = clock.nowMs() + offsetMs;
-    const signed = sign({ method, path, query, host: url.host, headers: signedHeaders, bodyHash, timeMs });
+    const signed = sign({ method, path, query, host: url.host, headers: signedHeaders, bodyHash, timeMs: serviceClock.nowMs() });
     const target = query === '' ? path : `${path}?${query}`;
     return exchange({ method, target, headers: Object.assign(signed, otherHeaders), body, answerBytesMax }, signal);
   }
@@ -63,21 +65,8 @@ export function createSignedExchange(settings: SignedExchangeSettings): SignedEx
     return code === undefined ? method === 'HEAD' && answer.status === FORBIDDEN : SKEW_CODES.has(code);
   }
 
-  /** Whether our time is off, as the answer's own one says; if so, that is taken. */
-  function corrected({ headers }: Answer): boolean {
-    const differenceMs = timeOf(headers.date) - clock.nowMs();
-    if (!(Math.abs(differenceMs - offsetMs) >= SKEW_MS_MIN)) return false;
-    offsetMs = differenceMs;
-    return true;
-  }
-
   return async (request, signal) => {
     const answer = await send(request, signal);
-    return mayBeSkewed(request.method, answer) && corrected(answer) ? await send(request, signal) : answer;
+    return mayBeSkewed(request.method, answer) && serviceClock.correct(answer.headers.date) ? await send(request, signal) : answer;
   };
-}
-
-/** NaN where the header says nothing. */
-function timeOf(header: string | undefined): number {
-  return new Date(header ?? '').getTime();
 }
