@@ -27,6 +27,8 @@ export const SEGMENTS_OPEN_MAX = 1_024;
 
 /** Entries at which a head is spilled: the head stays under 4 KB, what one partition of the table can rewrite often. */
 export const HEAD_ENTRIES_SPILL = 16;
+/** Of the brokers that commit to a head longer than that, one in so many commits spills: the one before it may have been stopped, or be late. */
+export const HEAD_ENTRIES_SPILL_AGAIN = 8;
 /** Entries at which a commit is refused: bounds a head whose spills lag, and a walk for the fate of a commit. */
 export const HEAD_ENTRIES_MAX = 64;
 /** Producer lines that a head holds. */
@@ -100,12 +102,10 @@ export const COMMIT_IDS_MAX = 16;
 export const COMMIT_ATTEMPTS_MAX = 64;
 /** How long the answer of a commit is waited for once its caller's time is over: one that comes spares him an unknown outcome. */
 export const COMMIT_GRACE_MS = 50;
-/** Attempts over which the waits for a throttled segment grow, to 800 ms: what it may have, it has by the second. */
-export const THROTTLED_BACKOFF_MAX = 5;
 /** Pages that are searched, newest first, for the offsets of a repeated producer batch. */
 export const DUPLICATE_PAGES_MAX = 8;
-/** How long a publisher leaves a pending segment to whoever makes it; opening takes that one two round trips. */
-export const PENDING_WAIT_MS = 100;
+/** Of a commit, refusals for the head's rate from which on the head is read before each send: a single one tells of no crowd. */
+export const THROTTLED_LOOK_FROM = 2;
 /** How often a publish follows successors, or uploads anew behind a floor. */
 export const MOVES_MAX = 16;
 /** Looks at an upload before it is left: each finds what somebody else has written there meanwhile. */

@@ -1,9 +1,17 @@
 import type { Entry, Head, Page } from '../model/head.ts';
 import type { CommitId } from '../model/ids.ts';
-import { HEAD_ENTRIES_SPILL } from '../model/limits.ts';
+import { HEAD_ENTRIES_CROWDED } from '../model/crowd-limits.ts';
+import { HEAD_ENTRIES_SPILL, HEAD_ENTRIES_SPILL_AGAIN } from '../model/limits.ts';
 import type { Change, Condition, Update } from '../ports/metadata-table.ts';
 
-export const needsSpill = (head: Head): boolean => head.entries.length >= HEAD_ENTRIES_SPILL;
+/**
+ * Whether the broker whose commit left the head like that is the one to spill it. Each count of entries is seen by one commit, so of any
+ * number of brokers one moves them; all others would put the same page, and be refused.
+ */
+export function isToSpill({ entries: { length } }: Head): boolean {
+  if (length < HEAD_ENTRIES_SPILL) return false;
+  return (length - HEAD_ENTRIES_SPILL) % HEAD_ENTRIES_SPILL_AGAIN === 0 || length >= HEAD_ENTRIES_CROWDED;
+}
 
 /** The page that this read of the head gives: a prefix by offset, from the spill count on. Undefined: nothing to move. */
 export function pageOf(head: Head): Page | undefined {

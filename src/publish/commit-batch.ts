@@ -2,14 +2,8 @@ import { decodeHead } from '../format/head-item.ts';
 import { headKey } from '../format/item-key.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Head } from '../model/head.ts';
-import {
-  COMMIT_ATTEMPTS_MAX,
-  COMMIT_GRACE_MS,
-  COMMIT_IDS_MAX,
-  HEAD_ENTRIES_MAX,
-  PENDING_WAIT_MS,
-  THROTTLED_BACKOFF_MAX,
-} from '../model/limits.ts';
+import { PENDING_LOOKS_MAX, PENDING_WAIT_MS, THROTTLED_BACKOFF_MAX } from '../model/crowd-limits.ts';
+import { COMMIT_ATTEMPTS_MAX, COMMIT_GRACE_MS, COMMIT_IDS_MAX, HEAD_ENTRIES_MAX, THROTTLED_LOOK_FROM } from '../model/limits.ts';
 import type { Item, Update, WriteResult } from '../ports/metadata-table.ts';
 import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
@@ -24,9 +18,9 @@ import { spill } from './spill.ts';
 
 /**
  * What is known of one commit id. `inFlight`: an attempt was left unanswered, or others may send it too: it may land yet.
- * `waited`: whoever makes this segment had its time to open it.
+ * `refusals`: how often the table had no room for it. `waits`: for whoever makes this segment to open it.
  */
-type Attempts = { readonly sent: SentCommit; head: Head; headIsFresh: boolean; inFlight: boolean; waited: boolean };
+type Attempts = { sent: SentCommit; head: Head; headIsFresh: boolean; inFlight: boolean; refusals: number; waits: number };
 
 type Step = CommitOutcome | 'again';
 
@@ -67,7 +61,7 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
     recorded === undefined
       ? { cid: deps.commitIds.mint(head.guard), object, tail: head.tail, recorded: false }
       : { ...recorded, object, recorded: true };
-  const attempts: Attempts = { sent, head, headIsFresh: false, inFlight: sent.recorded, waited: false };
+  const attempts: Attempts = { sent, head, headIsFresh: false, inFlight: sent.recorded, refusals: 0, waits: 0 };
   let lastError: unknown;
   for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX && !signal.aborted; attempt += 1) {
     try {
@@ -78,6 +72,7 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
       if (!isRetryable(error) && !signal.aborted) throw attempts.inFlight ? endOfBudget(true, signal, error) : error;
       if (!signal.aborted || isThrottled(error)) lastError = error;
       if (signal.aborted) break;
+      if (isThrottled(error)) attempts.refusals += 1;
       await backoffUnlessAborted(deps, isThrottled(error) ? Math.min(attempt, THROTTLED_BACKOFF_MAX) : attempt, signal);
     }
   }
@@ -86,6 +81,10 @@ async function commitUnderOneId(deps: CommitDeps, request: CommitRequest, head: 
 
 /** One send, and what its answer means. */
 async function attemptCommit(deps: CommitDeps, request: CommitRequest, attempts: Attempts, signal: AbortSignal): Promise<Step> {
+  if (attempts.refusals >= THROTTLED_LOOK_FROM) {
+    const step = await lookAgain(deps, request, attempts, signal);
+    if (step !== 'again') return step;
+  }
   const plan = await planCommit(deps, request, attempts, signal);
   if (plan.plan === 'read-again') {
     see(attempts, await readHead(deps, request, signal));
@@ -99,6 +98,21 @@ async function attemptCommit(deps: CommitDeps, request: CommitRequest, attempts:
   const entry = attempts.head.entries.find((candidate) => candidate.cid === attempts.sent.cid);
   if (entry === undefined) throw new Error('an applied commit is not in the head that its write returned');
   return landedOutcome(deps, request, { entry, head: attempts.head, judged: plan.judged }, signal);
+}
+
+/**
+ * Where many wait for a throttled head, it has changed by the time that one of them has its turn: it is sealed, or a spill has raised the
+ * guard above the id, and a refusal for that is paid as a write. A read isn't throttled by writes, and costs less. An id of which each
+ * attempt was refused for its rate is neither stored nor on its way: behind the guard, another one takes its place.
+ */
+async function lookAgain(deps: CommitDeps, request: CommitRequest, attempts: Attempts, signal: AbortSignal): Promise<Step> {
+  see(attempts, await readHead(deps, request, signal));
+  const { head, inFlight, sent } = attempts;
+  if (!inFlight && sent.cid <= head.guard) {
+    deps.telemetry.count('kelp.commits.reminted', 1);
+    attempts.sent = { ...sent, cid: deps.commitIds.mint(head.guard), tail: head.tail };
+  }
+  return judgeHead(deps, request, attempts, signal);
 }
 
 /** Whether the update applied; either way the head is seen as it was then. */
@@ -150,10 +164,12 @@ async function judgeHead(deps: CommitDeps, request: CommitRequest, attempts: Att
  * stopped in between: then the publisher carries the change on itself. Either way the same id goes again.
  */
 async function waitUntilOpen(deps: CommitDeps, request: CommitRequest, attempts: Attempts, signal: AbortSignal): Promise<Step> {
-  if (!attempts.waited) {
-    attempts.waited = true;
-    await deps.clock.sleep(PENDING_WAIT_MS, signal);
-    return 'again';
+  // Many may wait here: they look ever more rarely, not all at a time, and for a read.
+  while (attempts.waits < PENDING_LOOKS_MAX) {
+    await deps.clock.sleep(Math.ceil(PENDING_WAIT_MS * 2 ** attempts.waits * (0.5 + 0.5 * deps.random.fraction())), signal);
+    attempts.waits += 1;
+    see(attempts, await readHead(deps, request, signal));
+    if (attempts.head.state !== 'pending') return 'again';
   }
   await carryOnSegment(deps, request.topic, request.segment, signal);
   see(attempts, await readHead(deps, request, signal));

@@ -43,7 +43,8 @@ export type MemberOutcome =
 
 /** `dead`: surely not stored under this id, as a whole: `guard` (a recorded one: record another), `floor` (upload anew). */
 export type CommitOutcome =
-  | { readonly outcome: 'done'; readonly members: readonly MemberOutcome[] }
+  /** `head`: as this commit left it, or as it was when it was found there; undefined: nothing was stored. */
+  | { readonly outcome: 'done'; readonly members: readonly MemberOutcome[]; readonly head?: Head }
   | { readonly outcome: 'dead'; readonly because: 'guard' | 'floor'; readonly head: Head }
   | { readonly outcome: 'failed'; readonly error: KelpError };
 
@@ -70,7 +71,7 @@ export async function landedOutcome(
   const members = offsets.map(async (offset, index): Promise<MemberOutcome> => {
     return offset === undefined ? refusedMember(deps, request, { ...landed, index }, signal) : { outcome: 'stored', offset, again };
   });
-  return { outcome: 'done', members: await Promise.all(members) };
+  return { outcome: 'done', members: await Promise.all(members), head: landed.head };
 }
 
 /** Nothing was stored, and nothing is in flight. */

@@ -3,9 +3,9 @@ import { headKey, pageKey } from '../format/item-key.ts';
 import { decodePage, encodePage } from '../format/page-item.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Head, Page } from '../model/head.ts';
-import type { SegmentId, TopicId } from '../model/ids.ts';
 import { SPILL_MS_MAX } from '../model/limits.ts';
-import { needsSpill, pageAbsent, pageOf, spillUpdate } from '../protocol/spill.ts';
+import { isToSpill, pageAbsent, pageOf, spillUpdate } from '../protocol/spill.ts';
+import { askThroughThrottling } from '../state/ask-again.ts';
 import type { CommitDeps } from './commit-deps.ts';
 
 /**
@@ -28,23 +28,39 @@ async function putPage(deps: Pick<CommitDeps, 'table'>, head: Head, page: Page, 
   return put.applied || put.item === undefined ? page : decodePage(put.item);
 }
 
-/** Spills in the background once a head is long enough; one at a time for each segment of this instance. */
-export function createSpiller(deps: CommitDeps): { offer(topic: TopicId, segment: SegmentId): void } {
+/** Spills in the background what this instance's own commits have made long enough; one at a time for each segment. */
+export function createSpiller(deps: CommitDeps): Spiller {
   const running = new Set<string>();
+  const insistent = { ...deps, table: insisting(deps) };
   return {
-    offer(topic, segment) {
+    committed(head) {
+      const { topic, segment } = head;
       const name = `${topic}/${segment}`;
-      const head = deps.heads.known(topic, segment);
-      if (head === undefined || !needsSpill(head) || running.has(name)) return;
+      if (!isToSpill(head) || running.has(name)) return;
       running.add(name);
       deps.background.run('spill', SPILL_MS_MAX, async (signal) => {
         try {
-          await spill(deps, deps.heads.known(topic, segment) ?? head, signal);
+          await spill(insistent, deps.heads.known(topic, segment) ?? head, signal);
           deps.telemetry.count('kelp.spills', 1);
         } finally {
           running.delete(name);
         }
       });
     },
+  };
+}
+
+export type Spiller = {
+  /** A commit of this instance has left the head like that. */
+  committed(head: Head): void;
+};
+
+/** Nobody else is at it, and the longer the head is, the more each commit to it costs. */
+function insisting(deps: CommitDeps): CommitDeps['table'] {
+  const { table } = deps;
+  return {
+    ...table,
+    put: (key, item, condition, signal) => askThroughThrottling(deps, () => table.put(key, item, condition, signal), signal),
+    update: (key, update, signal) => askThroughThrottling(deps, () => table.update(key, update, signal), signal),
   };
 }

@@ -9,9 +9,10 @@ import type { CommitOutcome, CommitRequest } from './commit-outcome.ts';
 import type { CommitDeps } from './commit-deps.ts';
 import { layOut, type SegmentLayout } from './lay-out.ts';
 import type { Part, PartOutcome } from './part.ts';
+import type { Spiller } from './spill.ts';
 import { type WriteDeps, writeObject } from './write-object.ts';
 
-export type StoreDeps = CommitDeps & WriteDeps & { readonly spiller: { offer(topic: TopicId, segment: Part['segment']): void } };
+export type StoreDeps = CommitDeps & WriteDeps & { readonly spiller: Spiller };
 
 export type Progress = {
   /** How long ago the part was queued. */
@@ -59,7 +60,7 @@ export async function storeGroup(
     noteStored(deps, group.topic, { ...segment, outcome });
     for (const [index, { part }] of segment.parts.entries()) progress.settle(part, partOutcome(outcome, index));
     progress.decided(segment.segment);
-    deps.spiller.offer(topic, segment.segment);
+    if (outcome.outcome === 'done' && outcome.head !== undefined) deps.spiller.committed(outcome.head);
   };
   await Promise.all(layout.segments.map(commit));
 }

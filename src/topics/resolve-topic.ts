@@ -1,3 +1,4 @@
+import { CARRY_ON_AFTER_MS } from '../model/crowd-limits.ts';
 import { CARRY_ON_MS_MAX, TOPIC_KNOWN_MS_MAX, TOPICS_KNOWN_MAX } from '../model/limits.ts';
 import type { TopicId } from '../model/ids.ts';
 import type { Topic } from '../model/topic.ts';
@@ -35,7 +36,7 @@ export function createTopicResolver(deps: ResolverDeps): TopicResolver {
       if (!fresh && entry !== undefined && deps.clock.monotonicMs() - entry.atMs < TOPIC_KNOWN_MS_MAX) return entry.topic;
       known.delete(name);
       const topic = await readActive(deps, name, signal);
-      if (topic.changes.length > 0) carryOnBehind(topic.id);
+      carryOnBehind(topic);
       learn(topic);
       return topic;
     },
@@ -43,19 +44,31 @@ export function createTopicResolver(deps: ResolverDeps): TopicResolver {
 }
 
 /**
- * Carries on what somebody may have been stopped in the middle of; nobody here waits for that. Once at a time for each topic:
- * whoever leads may well be at it, and many ask for a topic.
+ * Carries on what somebody may have been stopped in the middle of; nobody here waits for that. Whoever makes a change may well be at it,
+ * and hundreds of instances see it: so it is carried on only once it was seen here CARRY_ON_AFTER_MS ago, and once at a time.
  */
-function createCarryOnBehind(deps: ResolverDeps): (topic: TopicId) => void {
+function createCarryOnBehind(deps: ResolverDeps): (topic: Topic) => void {
   const underWay = new Set<TopicId>();
-  return (topic) => {
-    if (underWay.has(topic)) return;
-    underWay.add(topic);
+  const pending = new Map<TopicId, { readonly changes: ReadonlySet<string>; readonly sinceMs: number }>();
+  return ({ id, changes }) => {
+    const seen = pending.get(id);
+    const isLeft = changes.some((change) => seen?.changes.has(change.id) === true);
+    if (!isLeft) pending.delete(id);
+    if (changes.length === 0 || underWay.has(id)) return;
+    const nowMs = deps.clock.monotonicMs();
+    if (seen === undefined || !isLeft) {
+      if (pending.size >= TOPICS_KNOWN_MAX) pending.clear();
+      pending.set(id, { changes: new Set(changes.map((change) => change.id)), sinceMs: nowMs });
+      return;
+    }
+    if (nowMs - seen.sinceMs < CARRY_ON_AFTER_MS) return;
+    pending.delete(id);
+    underWay.add(id);
     deps.background.run('carry on', CARRY_ON_MS_MAX, async (signal) => {
       try {
-        await carryOn(deps, topic, signal);
+        await carryOn(deps, id, signal);
       } finally {
-        underWay.delete(topic);
+        underWay.delete(id);
       }
     });
   };

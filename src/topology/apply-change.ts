@@ -62,11 +62,28 @@ export async function applyChanges(
 
 /** Steps 2 to 4. Answers the parents, sealed. */
 async function replaceParents(deps: TopologyDeps, topic: Topic, change: TopologyChange, signal: AbortSignal): Promise<Head[]> {
+  const done = parentsSealedBy(deps, topic, change);
+  if (done !== undefined) {
+    await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));
+    return done;
+  }
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => makeChild(deps, topic, { change, child }, signal));
   const sealed = await inParallel(change.parents, CHANGE_PARALLEL_MAX, (parent) => sealParent(deps, topic, { change, parent }, signal));
   // T3: no child opens before every parent is sealed.
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));
   return sealed;
+}
+
+/**
+ * The parents, where this instance has seen that this change has sealed all of them: its children were there before. Of the many
+ * publishers that may wait for a child behind them, those that carry the change on write what is left of it.
+ */
+function parentsSealedBy({ heads }: TopologyDeps, { id }: Topic, change: TopologyChange): Head[] | undefined {
+  const sealed = change.parents.flatMap((parent) => {
+    const head = heads.known(id, parent);
+    return head?.change === change.id ? [head] : [];
+  });
+  return sealed.length > 0 && sealed.length === change.parents.length ? sealed : undefined;
 }
 
 /**

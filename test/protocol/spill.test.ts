@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeHead } from '../../src/format/head-item.ts';
 import type { Head, Page } from '../../src/model/head.ts';
-import { HEAD_ENTRIES_SPILL } from '../../src/model/limits.ts';
+import { HEAD_ENTRIES_CROWDED } from '../../src/model/crowd-limits.ts';
+import { HEAD_ENTRIES_MAX, HEAD_ENTRIES_SPILL, HEAD_ENTRIES_SPILL_AGAIN } from '../../src/model/limits.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
 import { commitUpdate } from '../../src/protocol/commit.ts';
 import { sealUpdate } from '../../src/protocol/segment-life.ts';
-import { needsSpill, pageOf, spillUpdate } from '../../src/protocol/spill.ts';
+import { isToSpill, pageOf, spillUpdate } from '../../src/protocol/spill.ts';
 import { applied, cid, commitOf, indexOf, isApplied, openHead } from './segment-state.ts';
 
 const withCommits = (names: readonly string[], head = openHead()) =>
@@ -18,10 +19,16 @@ const pageOfHead = (item: ReturnType<typeof openHead>): Page => {
   return page;
 };
 
-test('a head is spilled from 16 entries on', () => {
-  const names = Array.from({ length: HEAD_ENTRIES_SPILL }, (_, n) => `${n + 1}a`);
-  expect(needsSpill(decodeHead(withCommits(names.slice(1))))).toBe(false);
-  expect(needsSpill(decodeHead(withCommits(names)))).toBe(true);
+test('a head is spilled by whoever makes it 16 entries long, by one in eight who make it longer, and by all near its end', () => {
+  let item = openHead();
+  const lengths: number[] = [];
+  for (let length = 1; length <= HEAD_ENTRIES_MAX; length += 1) {
+    item = withCommits([`${length}a`], item);
+    if (isToSpill(decodeHead(item))) lengths.push(length);
+  }
+  const near = Array.from({ length: HEAD_ENTRIES_MAX - HEAD_ENTRIES_CROWDED }, (_, n) => HEAD_ENTRIES_CROWDED + 1 + n);
+  expect(lengths).toEqual([HEAD_ENTRIES_SPILL, 24, 32, 40, 48, HEAD_ENTRIES_CROWDED, ...near]);
+  expect(24 - HEAD_ENTRIES_SPILL).toBe(HEAD_ENTRIES_SPILL_AGAIN);
 });
 
 test('an empty head has nothing to spill', () => {

@@ -42,7 +42,7 @@ test('F16, F29: every write of a head that the table refuses for its rate, and n
   const world = createTestWorld();
   const topic = await world.topic();
   const { pressure, throttled } = watchedMeter(world);
-  const table = faultyTable(world.table, { 'update head': ['dropped', 'unavailable', 'throttled', 'conflict', 'lost', 'throttled'] });
+  const table = faultyTable(world.table, { 'update head': ['dropped', 'unavailable', 'throttled', 'conflict', 'throttled', 'lost'] });
   const broker = world.broker({ table, pressure });
   const result = await world.run(broker.publisher.publish(topic, publishOf(['1']), world.signal));
   expect(brief(result)).toEqual(['s0000000:0']);

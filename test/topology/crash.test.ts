@@ -3,6 +3,7 @@ import { decodeDeletion } from '../../src/format/deletion-item.ts';
 import { deletionKey } from '../../src/format/item-key.ts';
 import { batchObjectPrefix } from '../../src/format/object-key.ts';
 import { type BrokerId, segmentId, type TopicId } from '../../src/model/ids.ts';
+import { CARRY_ON_AFTER_MS } from '../../src/model/crowd-limits.ts';
 import { TENANT_DEFAULT, type Topic, type TopicSettings, type TopologyChange } from '../../src/model/topic.ts';
 import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import { firstSegment, publishOf } from '../publish/requests.ts';
@@ -22,7 +23,9 @@ const ALL = KEYS.map((key) => [key, `of ${key}`] as const);
 async function publishAndRead(world: TestWorld, name: string): Promise<string[]> {
   const broker = world.broker();
   const resolve = (): Promise<Topic> => world.run(broker.topics.resolve(name, { fresh: true }, world.signal));
-  // Whoever meets what is pending carries it on, and waits for a topic that is being made or deleted alone.
+  // Whoever meets what has been pending for a while carries it on, and waits for a topic that is being made or deleted alone.
+  expect(tiles((await resolve()).open)).toBe(true);
+  await world.clock.advance(CARRY_ON_AFTER_MS);
   expect(tiles((await resolve()).open)).toBe(true);
   await world.run(broker.notes.idle());
   const topic = await resolve();

@@ -32,7 +32,7 @@ export function singleGroups(deps: CommitDeps, name: string): GroupCommit {
       uploads += 1;
       const id = `${name}${uploads}.${[...Map.groupBy(parts, (part) => part.segment)].map(([segment, own]) => `${segment}=${messagesOf(own)}`).join('.')}`;
       const random = { ...deps.random, base36: () => id };
-      const storeDeps: StoreDeps = { ...deps, random, store, spiller: { offer: () => {} } };
+      const storeDeps: StoreDeps = { ...deps, random, store, spiller: { committed: () => {} } };
       const outcomes = new Map<Part, PartOutcome>();
       const settle = (part: Part, outcome: PartOutcome) => void outcomes.set(part, outcome);
       await storeGroup(storeDeps, { topic, parts }, { queuedMs: () => 0, uploaded() {}, putOff() {}, settle, decided() {} }, signal);

@@ -5,7 +5,7 @@ import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
 import { createSpiller } from '../../../src/publish/spill.ts';
 import { isTransient } from '../../../src/state/ask-again.ts';
 import type { Process } from '../engine/process.ts';
-import { type BrokerClock, brokerDeps, NEVER_ABORTED, SEGMENT, TOPIC } from './broker.ts';
+import { type BrokerClock, brokerDeps, NEVER_ABORTED } from './broker.ts';
 import { commitRequest, outcomeOf, type Publication, resultsOf } from './publisher.ts';
 
 /**
@@ -23,9 +23,9 @@ export function oneBroker(name: string, broker: BrokerClock, groups: readonly Pu
         const deps: CommitDeps = { ...brokerDeps(table, broker, known), background: collecting(tasks) };
         const spiller = createSpiller(deps);
         const commit = async (group: Publication) => {
-          const results = resultsOf(group, await outcomeOf(commitBatch(deps, commitRequest(group), signal)));
-          spiller.offer(TOPIC, SEGMENT);
-          return results;
+          const outcome = await outcomeOf(commitBatch(deps, commitRequest(group), signal));
+          if (outcome.outcome === 'done' && outcome.head !== undefined) spiller.committed(outcome.head);
+          return resultsOf(group, outcome);
         };
         const results = await Promise.all(groups.map(commit));
         await Promise.all(tasks);

@@ -39,6 +39,13 @@ export const fateRules: readonly Rule[] = [
     faults: ['stored-twice'],
   },
   {
+    row: 'A7 throttled',
+    without: 'an id of which an attempt was left unanswered is kept, though a later one is throttled',
+    patches: [{ file: BATCH, from: 'if (!inFlight && sent.cid <= head.guard)', to: 'if (sent.cid <= head.guard)' }],
+    search: 'giveUp',
+    faults: ['stored-twice'],
+  },
+  {
     row: 'A7 mask',
     without: 'offsets come from the mask of the entry that was found',
     patches: [

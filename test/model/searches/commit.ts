@@ -41,7 +41,7 @@ export const commitSearches: readonly Search[] = [
       { others: 1, spillers: 0, unanswered: 1, late: 2 },
       { others: 0, spillers: 0, unanswered: 1, late: 1, failures: 1, aborts: 1 },
     ],
-    limits: { HEAD_ENTRIES_SPILL: 1 },
+    limits: { HEAD_ENTRIES_SPILL: 1, HEAD_ENTRIES_SPILL_AGAIN: 1 },
   },
   {
     name: 'sameClock',
@@ -83,6 +83,7 @@ export const commitSearches: readonly Search[] = [
     scope: 'publishAndSpill',
     small: { publishers: 2, spillers: 1, rounds: 2, unanswered: 1, late: 1, failures: 2, aborts: 1 },
     large: [{ publishers: 2, spillers: 2, rounds: 1, unanswered: 1, late: 2, failures: 3, aborts: 1 }],
+    limits: { THROTTLED_LOOK_FROM: 1 },
   },
   {
     name: 'giveUpTail',
@@ -91,5 +92,6 @@ export const commitSearches: readonly Search[] = [
     scope: 'matchTail',
     small: { others: 1, spillers: 1, rounds: 1, expected: 1, before: 0, unanswered: 1, late: 1, failures: 2, aborts: 1 },
     large: [{ others: 1, spillers: 1, rounds: 1, expected: 3, before: 2, unanswered: 1, late: 2, failures: 3, aborts: 1 }],
+    limits: { THROTTLED_LOOK_FROM: 1 },
   },
 ];

@@ -77,5 +77,6 @@ export const linesSearches: readonly Search[] = [
     scope: 'variants',
     small: { spillers: 0, unanswered: 1, late: 1, failures: 1, aborts: 1, twice: true },
     large: [{ spillers: 1, unanswered: 1, late: 1, failures: 1, aborts: 1, twice: true, seals: true }],
+    limits: { THROTTLED_LOOK_FROM: 1 },
   },
 ];

@@ -67,6 +67,7 @@ export const requestsSearches: readonly Search[] = [
     scope: 'sealedUnderfoot',
     small: { sealers: 1, spillers: 0, both: false, unanswered: 1, late: 1, failures: 2, aborts: 1 },
     large: [{ sealers: 1, spillers: 0, both: true, unanswered: 1, late: 1, failures: 1, aborts: 1 }],
+    limits: { THROTTLED_LOOK_FROM: 1 },
   },
   {
     name: 'giveUpKeyed',
@@ -75,5 +76,6 @@ export const requestsSearches: readonly Search[] = [
     scope: 'idempotent',
     small: { handlers: 2, spillers: 0, others: 0, sealers: 0, unanswered: 1, late: 1, failures: 2, aborts: 1 },
     large: [{ handlers: 2, spillers: 1, others: 1, sealers: 0, unanswered: 1, late: 1, failures: 2, aborts: 1 }],
+    limits: { THROTTLED_LOOK_FROM: 1 },
   },
 ];
