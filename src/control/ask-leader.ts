@@ -118,18 +118,13 @@ function askOfScaling(deps: AskLeaderDeps, ask: Ask): Pick<LeaderService, 'rebal
       return topics;
     },
     async nudge(topic, pressures, signal) {
-      const { own, changing, finder } = deps;
-      const lookOnce = own?.lookOnce ?? changing?.lookOnce;
-      if (lookOnce !== undefined && (await finder.find(signal)) === undefined) return lookOnce(topic, pressures, signal);
-      await askKnown<'nudge'>(
-        deps,
-        {
-          operation: 'nudge',
-          request: { topic, pressures: [...pressures] },
-          locally: async (service, ends) => (await service.nudge(topic, pressures, ends), {}),
-        },
-        signal,
-      );
+      const lookOnce = deps.own?.lookOnce ?? deps.changing?.lookOnce;
+      const askThem = async (): Promise<void> => {
+        const request = { topic, pressures: [...pressures] };
+        const locally: Question<'nudge'>['locally'] = async (service, ends) => (await service.nudge(topic, pressures, ends), {});
+        await askKnown<'nudge'>(deps, { operation: 'nudge', request, locally }, signal);
+      };
+      await (lookOnce === undefined ? askThem() : lookOnce({ topic, pressures }, askThem, signal));
     },
     loads: (topic, signal) =>
       askKnown<'loads'>(deps, { operation: 'loads', request: { topic }, locally: (service, ends) => service.loads(topic, ends) }, signal),

@@ -86,7 +86,7 @@ export function createMember(deps: MemberDeps): Member {
     lead: (signal) => leadership.run(leadTerm, signal),
     noteAsked: reachability.noteAsked,
     leadOnce,
-    lookOnce: createLookOnce({ clock: deps.clock, memory: scaling.memory, service, leadOnce }),
+    lookOnce: createLookOnce({ ...deps, memory: scaling.memory, service, leadOnce }),
   };
 
   async function leadTerm(term: Term): Promise<void> {

@@ -34,6 +34,8 @@ export const COMMIT_MESSAGES_FEW = 2;
 export const THROTTLED_COMMIT_MESSAGES_FEW = 8;
 /** A throttled segment below this part of its target is not split: it isn't this one that is too hot for the table. */
 export const THROTTLED_LOAD_MIN = 1 / 16;
+/** Of its target, what another segment of the topic carries to be as throttled as one that is: below it, a refusal may be chance. */
+export const AS_THROTTLED_LOAD_MIN = 1 / 4;
 /** How long after one was throttled any other one of its topic that carries half as much is as urgent: the flood comes to it next. */
 export const THROTTLED_HASTE_MS = 60_000;
 export const THROTTLED_HASTE_SHARE = 0.5;

@@ -262,23 +262,25 @@ describe.each(['nudge', 'loads'] as const)('%s', (operation) => {
 describe('a nudge of an instance that may lead to look at a topic', () => {
   const { signal } = new AbortController();
   const looked: unknown[] = [];
-  const own: OwnService = {
+  const own = (asks: boolean): OwnService => ({
     ...ownOf('f', () => Promise.resolve([])),
-    lookOnce: (topic, pressures) => (looked.push([topic, pressures]), Promise.resolve()),
-  };
-
-  test('has it looked at where nobody leads', async () => {
-    const { clock, asked, service } = asking(() => Promise.reject(refusal), { own });
-    await clock.run(service.nudge(TOPIC.id, [], signal));
-    expect([asked, looked.splice(0)]).toEqual([[], [[TOPIC.id, []]]]);
+    lookOnce: async (pressed, ask) => {
+      looked.push(pressed);
+      if (asks) await ask();
+    },
   });
 
-  test('is for whoever leads, and is dropped where that one can not be asked: it looks by itself', async () => {
-    const { clock, asked, service } = asking(() => ({ status: 200, body: encodeMessage({}) }), { own, leader: leaderOf('l') });
+  test('is first of all for the part that may look, which decides whether anybody is asked', async () => {
+    const { clock, asked, service } = asking(() => Promise.reject(refusal), { own: own(false), leader: leaderOf('l') });
     await clock.run(service.nudge(TOPIC.id, [], signal));
-    expect([asked, looked]).toEqual([['l nudge'], []]);
-    const other = asking(() => Promise.reject(refusal), { own, leader: { ...leaderOf('l'), url: '' } });
+    expect([asked, looked.splice(0)]).toEqual([[], [{ topic: TOPIC.id, pressures: [] }]]);
+  });
+
+  test('is for whoever leads where that part says so, and fails where nobody can be asked', async () => {
+    const { clock, asked, service } = asking(() => ({ status: 200, body: encodeMessage({}) }), { own: own(true), leader: leaderOf('l') });
+    await clock.run(service.nudge(TOPIC.id, [], signal));
+    expect(asked).toEqual(['l nudge']);
+    const other = asking(() => Promise.reject(refusal), { own: own(true), leader: { ...leaderOf('l'), url: '' } });
     await expect(other.service.nudge(TOPIC.id, [], signal)).rejects.toMatchObject({ code: 'no-leader' });
-    expect(looked).toEqual([]);
   });
 });

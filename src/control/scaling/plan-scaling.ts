@@ -3,7 +3,7 @@ import { LOAD_WINDOWS_MS, THROTTLED_HASTE_MS, THROTTLED_HASTE_SHARE, THROTTLED_K
 import type { HeldBack, HotKey, PlannedChange, ScalingSettings } from '../../model/scaling.ts';
 import { planMerges, type Throttling } from './plan-merges.ts';
 import { assertTiles, planMissing, planSplits } from './plan-splits.ts';
-import { type ScaledSegment, throttledLoad } from './segment-load.ts';
+import { type ScaledSegment, throttledLoad, withAsThrottled } from './segment-load.ts';
 
 /** What a topic's planner remembers from one plan to the next, besides the segments' own ages. Plain data. */
 export type ScalingState = { readonly throttling?: Throttling };
@@ -30,11 +30,12 @@ export type ScalingPlan = {
 };
 
 /** What a topic's segments are to become now. The same input, the same plan. */
-export function planScaling({ settings, scheduledMin, keptMin, segments, state, nowMs }: ScalingInput): ScalingPlan {
-  assertTiles(segments);
+export function planScaling({ settings, scheduledMin, keptMin, segments: seen, state, nowMs }: ScalingInput): ScalingPlan {
+  assertTiles(seen);
+  const segments = withAsThrottled(seen, settings);
   const ceiling = Math.min(settings.maxSegments, SEGMENTS_OPEN_MAX);
   const floor = Math.min(ceiling, Math.max(1, settings.minSegments, scheduledMin));
-  const throttling = rememberThrottling(settings, segments, { before: state.throttling, nowMs });
+  const throttling = rememberThrottling(settings, seen, { before: state.throttling, nowMs });
 
   const { splits, hotKeys, held } = planSplits(settings, segments, {
     roomFor: ceiling - segments.length,

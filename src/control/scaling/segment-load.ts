@@ -1,4 +1,10 @@
-import { LOAD_KNOWN_MS_MAX, LOAD_OBSERVED_MS_MIN, LOAD_WINDOWS_MS, THROTTLED_LOAD_MIN } from '../../model/scaling-limits.ts';
+import {
+  AS_THROTTLED_LOAD_MIN,
+  LOAD_KNOWN_MS_MAX,
+  LOAD_OBSERVED_MS_MIN,
+  LOAD_WINDOWS_MS,
+  THROTTLED_LOAD_MIN,
+} from '../../model/scaling-limits.ts';
 import type { Measure, Rates, ScalingTargets } from '../../model/scaling.ts';
 import type { SegmentRange } from '../../model/topic.ts';
 import { type LoadView, mapRates } from './load-windows.ts';
@@ -61,10 +67,23 @@ export function knownForMerging(view: LoadView | undefined): LoadView | undefine
 }
 
 /** The load at which the table throttles it. Undefined: it doesn't, or so little can't be what is too much for the table. */
-export function throttledLoad({ throttled, view }: ScaledSegment, targets: ScalingTargets): number | undefined {
+export function throttledLoad(segment: ScaledSegment, targets: ScalingTargets): number | undefined {
+  const load = segment.throttled ? carriedLoad(segment, targets) : undefined;
+  return load !== undefined && load >= THROTTLED_LOAD_MIN ? load : undefined;
+}
+
+/** As a flood begins, what is smoothed is next to nothing. */
+function carriedLoad({ view }: ScaledSegment, targets: ScalingTargets): number | undefined {
   const [now] = view?.rates ?? [];
-  if (!throttled || view === undefined || now === undefined) return undefined;
-  // As a flood begins, what is smoothed is next to nothing.
-  const load = Math.max(loadOf(now, targets), loadOf(view.latest, targets));
-  return load >= THROTTLED_LOAD_MIN ? load : undefined;
+  return view === undefined || now === undefined ? undefined : Math.max(loadOf(now, targets), loadOf(view.latest, targets));
+}
+
+/**
+ * The table has the same room for each: one that carries as much as another that is throttled is so, too. Whoever says so may have
+ * written to one of them alone, as an instance of a function does.
+ */
+export function withAsThrottled(segments: readonly ScaledSegment[], targets: ScalingTargets): readonly ScaledSegment[] {
+  const least = Math.min(...segments.flatMap((segment) => throttledLoad(segment, targets) ?? []));
+  const enough = Math.max(least, AS_THROTTLED_LOAD_MIN);
+  return segments.map((segment) => ((carriedLoad(segment, targets) ?? 0) < enough ? segment : { ...segment, throttled: true }));
 }

@@ -65,7 +65,7 @@ test('where the table has throttled twice as much a moment ago, a young segment 
   const older = { view: viewOf(1_300, { ageMs: 2_000, observedMs: 2_000 }) };
   expect(plan(alone(older), { state: { throttling: { load: 2.61, atMs: 1e9 } } }).held).toMatchObject([{ why: 'cool-down' }]);
   const beside = segmentsOf([viewOf(1_300, young), viewOf(1_400, young)]).map((segment, n) => ({ ...segment, throttled: n === 0 }));
-  expect(plan(beside).changes).toMatchObject([{ reason: { why: 'over-target' } }, { reason: { why: 'throttled' } }]);
+  expect(plan(beside).changes).toMatchObject([{ reason: { why: 'throttled' } }, { reason: { why: 'throttled' } }]);
 
   const observed = (observedMs: number, throttled: boolean): ScalingPlan =>
     plan(alone({ view: viewOf(5_000, { ageMs: observedMs, observedMs }), throttled }));
