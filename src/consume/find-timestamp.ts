@@ -1,5 +1,5 @@
 import { type Entry, entryCount, type Head } from '../model/head.ts';
-import { READ_MESSAGES_MAX, TIMESTAMP_STEPS_MAX } from '../model/limits.ts';
+import { READ_MESSAGES_MAX, READ_RANGE_BYTES_MAX, TIMESTAMP_STEPS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { BatchDecoder } from './decode-batch.ts';
@@ -34,7 +34,8 @@ async function findTimestamp(deps: TimestampDeps, topic: Topic, sought: Sought, 
       continue;
     }
     from = Math.max(from, entry.offset);
-    const room = { ...UNBOUNDED, messages: endOf(entry) - from };
+    // Piece by piece: an entry that was uploaded may be far larger than what anybody should hold.
+    const room = { ...UNBOUNDED, messages: endOf(entry) - from, bytes: READ_RANGE_BYTES_MAX };
     const read = await readFrom(deps, topic, { head, from, room, whole: true }, signal);
     const offset = await firstAtOrAfter(deps, read.slices, sought.timestampMs);
     if (offset !== undefined) return offset;

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { createRecordingTelemetry } from '../../src/adapters/memory/recording-telemetry.ts';
 import { passedOver, isTouched, isWithin } from '../../src/consume/quarantine.ts';
 import { uploadKey } from '../../src/format/item-key.ts';
+import { READ_RANGE_BYTES_MAX } from '../../src/model/limits.ts';
 import { QUARANTINE_KNOWN_MS_MAX } from '../../src/model/upload-limits.ts';
-import { calm, createLog, drain, EVERYTHING, type Log, messages, shown, values } from './fixture.ts';
+import { calm, createLog, drain, EVERYTHING, type Log, message, messages, shown, values } from './fixture.ts';
 import { appendUpload, find } from './uploaded.ts';
 import { commits, spoil, writeHistory } from './uploaded-history.ts';
 
@@ -76,6 +77,24 @@ describe('quarantined batches', () => {
     expect(page.offset).toBe(2);
     expect(await values(log.consumer, page.slices)).toEqual(['found']);
   });
+});
+
+test('a seek by time looks into a large upload piece by piece, as far as the message', async () => {
+  const log = createLog();
+  const segment = await log.make(ALL);
+  const large = (timestampMs: number) => [message('x'.repeat(READ_RANGE_BYTES_MAX / 2), { timestampMs })];
+  const uploaded = await appendUpload(log, segment, { batches: Array.from({ length: 16 }, (_, time) => large(time + 1)), perRun: 1 });
+  await find(log, uploaded, { checked: true, bad: [] });
+  let bytes = 0;
+  const getRange: typeof log.store.getRange = async (...get) => {
+    const got = await log.store.getRange(...get);
+    bytes += got.length;
+    return got;
+  };
+  const { consumer } = log.instance({ store: { ...log.store, getRange } });
+  const located = await consumer.locateSegment(log.topic, { segment, from: { timestampMs: 3 }, ...EVERYTHING, messagesMax: 1 }, calm());
+  expect(located.offset).toBe(2);
+  expect(bytes).toBeLessThan(3 * READ_RANGE_BYTES_MAX);
 });
 
 describe('what is known of an upload', () => {
