@@ -91,7 +91,7 @@ export const fateRules: readonly Rule[] = [
       {
         file: 'publish/plan-commit.ts',
         from: 'const verdicts = request.members.map((member) => judgeMember(member, lines));',
-        to: "const { verdicts } = planVariant(request.members.map(({ run, producer }) => ({ count: run.count, producer })), lines, 'x');",
+        to: "const { verdicts } = planVariant(request.members.map(({ count, producer }) => ({ count, producer })), lines, 'x');",
       },
     ],
     search: 'variantsTwice',
