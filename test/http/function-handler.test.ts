@@ -8,6 +8,7 @@ import { createFunctionHandler, createInvocations, type FunctionHandler, functio
 import { FUNCTION_READ_BYTES_MAX, FUNCTION_REQUEST_BYTES_MAX, FUNCTION_WAIT_MS_MAX } from '../../src/model/function-limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { KelpError } from '../../src/model/errors.ts';
+import { REFERENCES } from '../clients/follow-references.ts';
 import { interceptStore } from '../simulation/intercept.ts';
 import { createVirtualClock } from '../simulation/virtual-clock.ts';
 import { rawBatch } from '../format/raw-batch.ts';
@@ -130,6 +131,8 @@ describe('J-46 base64-event-bodies', () => {
       const result = await read(accept);
       expect([accept, result.isBase64Encoded, result.body?.includes('"bytes":"/wDDKA=="')]).toEqual([accept, false, true]);
     }
+    const references = await read(REFERENCES.accept);
+    expect([references.isBase64Encoded, (JSON.parse(references.body ?? '') as { tail: number }).tail]).toEqual([false, 1]);
     const missing = await handler(eventOf('GET', '/nowhere', { headers: auth }), contextOf());
     expect([missing.isBase64Encoded, missing.headers?.['content-type']]).toEqual([false, 'application/problem+json']);
   });
