@@ -5,6 +5,7 @@ import { moveRules } from './rules/moves.ts';
 import { readerRules } from './rules/readers.ts';
 import { requestRules } from './rules/requests.ts';
 import { spillRules } from './rules/spill.ts';
+import { sweepRules } from './rules/sweeps.ts';
 import { topicRules } from './rules/topics.ts';
 import { uploadRules } from './rules/uploads.ts';
 
@@ -19,4 +20,5 @@ export const rules = [
   ...leaseRules,
   ...readerRules,
   ...uploadRules,
+  ...sweepRules,
 ];

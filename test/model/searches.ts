@@ -4,6 +4,7 @@ import { linesSearches } from './searches/lines.ts';
 import { leaseSearches } from './searches/lease.ts';
 import { movesSearches } from './searches/moves.ts';
 import { requestsSearches } from './searches/requests.ts';
+import { sweepsSearches } from './searches/sweeps.ts';
 import { topicsSearches } from './searches/topics.ts';
 import { uploadsSearches } from './searches/uploads.ts';
 import type { Search } from './searches/search.ts';
@@ -28,4 +29,5 @@ export const searches: readonly Search[] = [
   ...leaseSearches,
   ...lineageSearches,
   ...uploadsSearches,
+  ...sweepsSearches,
 ];
