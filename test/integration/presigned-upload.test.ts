@@ -1,25 +1,30 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { freshTable, sharedStack } from '../stack.ts';
 import { startChangingProxy, stripped, type ChangingProxy } from './changing-proxy.ts';
 import { type RawAnswer, type RawRequest, sendRaw } from './raw-request.ts';
-import { callerOf, runServe, type Served } from './run-serve.ts';
+import { callerOf, runServe, type Served, type ServeOptions } from './run-serve.ts';
 
 // What a client uploads goes past the broker: a process that signs, a real SeaweedFS that holds everybody to it, one of them behind
 // a proxy with a path. (SeaweedFS before 4.17, where several creates won, is refused at the start: start-errors.test.ts.)
 
 const TEST_MS = 60_000;
 const { signal } = new AbortController();
+const HOUR_MS = 3_600_000;
 const MIB = 1_048_576;
 const TEXT = 'text/plain; charset=utf-8';
 
 type Upload = RawRequest & { readonly upload: string };
 
 let brokers: { readonly direct: Served; readonly proxied: Served };
+let stores: Pick<ServeOptions, 'store' | 'table'>;
 let proxy: ChangingProxy;
 let store: ObjectStore;
 const topic = `t${randomBytes(8).toString('hex')}`;
@@ -29,7 +34,7 @@ beforeAll(async () => {
   const { store: address } = sharedStack();
   store = createLeanStore({ ...address, clock: createSystemClock() });
   proxy = await startChangingProxy(new URL(address.endpoint), stripped({ 'x-forwarded-prefix': '/s3' }));
-  const stores = { store: address, table: await freshTable('dynoxide', AbortSignal.timeout(TEST_MS)) };
+  stores = { store: address, table: await freshTable('dynoxide', AbortSignal.timeout(TEST_MS)) };
   const environment = { KELP_S3_PUBLIC_ENDPOINT: `http://127.0.0.1:${proxy.port}/s3/` };
   const [direct, proxied] = await Promise.all([runServe(stores), runServe({ ...stores, environment })]);
   brokers = { direct, proxied };
@@ -115,6 +120,25 @@ describe('J-40 a presigned upload', () => {
         .end('hello');
     });
     expect([403, 411]).toContain(status);
+  });
+
+  test.for([1, -1])('of a broker whose clock is %s h off works, and so does its reference', async (hours) => {
+    const dir = mkdtempSync(join(tmpdir(), 'kelp-test-'));
+    const clockFile = join(dir, 'clock');
+    writeFileSync(clockFile, String(hours * HOUR_MS));
+    const imports = [join(import.meta.dirname, 'fleet', 'shift-clock.ts')];
+    const broker = await runServe({ ...stores, imports, environment: { KELP_TEST_CLOCK_FILE: clockFile } });
+    onTestFinished(async () => {
+      broker.signal('SIGKILL');
+      await broker.exited;
+      rmSync(dir, { recursive: true });
+    });
+    const upload = await announce(contentOf('hello'), broker);
+    expect(await put(upload, 'hello')).toBe('200');
+    // Its first look at the store, which says what time it is there.
+    expect((await submit(upload, broker)).status).toBe(200);
+    const { reference } = (await call('GET', `/uploads/${upload.upload}`, undefined, broker)).json;
+    expect(await statusOf(sendRaw({ method: 'GET', url: reference.url, headers: {} }))).toBe('200');
   });
 
   test('of 20 MiB whose last bit differs is refused, and nothing of it is there', async () => {
