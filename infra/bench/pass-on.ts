@@ -43,5 +43,7 @@ async function answerOf(response: IncomingMessage): Promise<PassedAnswer> {
 
 export function reply(outgoing: ServerResponse, { status, headers, body }: PassedAnswer): void {
   const { 'transfer-encoding': _, connection: __, ...others } = headers;
-  outgoing.writeHead(status, { ...others, 'content-length': String(body.length) }).end(body);
+  // The answer to a HEAD tells the length of what it leaves out.
+  const length = outgoing.req.method === 'HEAD' ? {} : { 'content-length': String(body.length) };
+  outgoing.writeHead(status, { ...others, ...length }).end(body);
 }

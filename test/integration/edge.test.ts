@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { closedEndpoint } from '../conformance/stub-server.ts';
@@ -191,6 +192,30 @@ describe('at the edge', () => {
       // Of two objects.
       expect(await askedFor('GET', `${path}/segments/s0000000/messages`)).toEqual(['GET', 'GET', 'GetItem', 'GetItem', 'GetItem']);
       expect(await askedFor('GET', `${path}/messages`)).toEqual(['GET', 'GET', 'GetItem', 'GetItem', 'GetItem', 'Query']);
+    });
+
+    test('as README.md has it of uploads, too', async () => {
+      const path = await topic('counted-uploads');
+      const { send } = await watched();
+      const askedFor = async (...asked: Parameters<EdgeWorker['send']>): Promise<{ readonly asked: string[]; readonly json: any }> => {
+        passed = [];
+        const { status, json } = await send(...asked);
+        expect(status).toBeLessThan(300);
+        return { asked: passed.toSorted(), json };
+      };
+      const body = 'hello';
+      const sha256 = createHash('sha256').update(body).digest('hex');
+      const announced = await askedFor('POST', `${path}/uploads`, { body: { bytes: body.length, sha256 } });
+      expect(announced.asked).toEqual(['GetItem', 'GetItem', 'GetItem', 'PutItem']);
+      const { upload, url, method, headers } = announced.json;
+      expect((await fetch(url, { method, headers, body })).status).toBe(200);
+      const published = await askedFor('POST', `${path}/messages`, { body: { messages: [{ key: 'a', upload }] } });
+      const claimed = ['GetItem', 'GetItem', 'HEAD', 'PutItem', 'PutItem'];
+      expect(published.asked).toEqual([...claimed, 'GetItem', 'GetItem', 'GetItem', 'PUT', 'UpdateItem'].toSorted());
+      const read = await askedFor('GET', `${path}/messages`);
+      expect(read.asked).toEqual(['GET', 'GetItem', 'GetItem', 'GetItem', 'Query']);
+      const inline = await askedFor('GET', `${path}/messages?inlineBytes=5`);
+      expect(inline.asked).toEqual(['GET', ...read.asked]);
     });
 
     test('nothing for a while, when it is asked whether it is ready, which anybody may ask', async () => {
