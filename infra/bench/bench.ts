@@ -27,7 +27,7 @@ function createSink(out: string | undefined): (line: object) => void {
   return (line) => appendFileSync(out, `${JSON.stringify(line)}\n`);
 }
 
-async function main({ cases, seconds, out }: BenchOptions): Promise<void> {
+async function main({ cases, seconds, instances, out }: BenchOptions): Promise<void> {
   const { signal } = stopping;
   const write = createSink(out);
   const dir = mkdtempSync(join(tmpdir(), 'kelp-bench-'));
@@ -43,7 +43,7 @@ async function main({ cases, seconds, out }: BenchOptions): Promise<void> {
         rows.push(row);
         write(row);
       };
-      await runCases({ stack, loader: native ?? lean, lean, seconds, dir, say, record, note: write, signal }, cases);
+      await runCases({ stack, loader: native ?? lean, lean, seconds, instances, dir, say, record, note: write, signal }, cases);
       const aims = judge(rows);
       aims.forEach(write);
       console.log(`\n${formatTable(rows)}\n\n${formatAims(aims)}`);

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { type PortBlock, takePorts } from '../local/ports.ts';
 import { type Child, type Children, lastLogLine } from '../local/processes.ts';
 import { untilReady } from '../local/until.ts';
+import { groupCpuSeconds } from './process-usage.ts';
 
 const HOST = join(import.meta.dirname, 'function-host.ts');
 const BUILD = join(import.meta.dirname, '..', 'build.ts');
@@ -35,6 +36,8 @@ export type FunctionFleet = {
   readonly leader: string;
   /** One event of the schedule. Rejects where the function fails. */
   rebalance(): Promise<void>;
+  /** Processor time of all of them so far; undefined where nothing is known of it. */
+  cpuSeconds(): number | undefined;
   stop(): Promise<void>;
 };
 
@@ -64,6 +67,10 @@ export async function startFunctionFleet(options: FunctionFleetOptions): Promise
       const answer = await fetch(`${address}/rebalance/0`, { method: 'POST', signal });
       await answer.text();
       if (!answer.ok) throw new Error(`a start of the rebalancer failed: ${lastLogLine(started[0] as Child)}`);
+    },
+    cpuSeconds() {
+      const known = started.flatMap(({ pid }) => groupCpuSeconds(pid) ?? []);
+      return known.length === 0 ? undefined : known.reduce((sum, seconds) => sum + seconds, 0);
     },
     async stop() {
       await Promise.all(started.map((child) => child.stop()));

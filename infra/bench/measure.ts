@@ -13,6 +13,8 @@ export type Bench = {
   /** Kelp's own client. */
   readonly lean: Loader;
   readonly seconds: number;
+  /** Of the function that is flooded. */
+  readonly instances: number;
   /** For request bodies. */
   readonly dir: string;
   readonly say: (line: string) => void;

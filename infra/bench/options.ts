@@ -8,31 +8,53 @@ const FLEET_CASES: readonly CaseName[] = ['h', 'i', 'j', 'k', 'l', 'm'];
 
 const SECONDS_DEFAULT = 6;
 const SECONDS_MAX = 600;
+/** Of a function; two cores can't run more at once. */
+const INSTANCES_DEFAULT = 200;
+const INSTANCES_MIN = 8;
+const INSTANCES_MAX = 200;
 
-export const USAGE = `npm run bench -- [--only a,b] [--seconds N] [--out FILE]
+export const USAGE = `npm run bench -- [--only a,b] [--seconds N] [--instances N] [--out FILE]
 
 Measures Kelp beside the raw speed of its own SeaweedFS and table (infra/bench/README.md says what each case is).
 
   --only CASES   some of ${CASES.join(',')} (all); fleet: ${FLEET_CASES.join(',')}
   --seconds N    how long each load runs, 1 to ${SECONDS_MAX} (${SECONDS_DEFAULT})
+  --instances N  of the function in (n), 8 to ${INSTANCES_MAX} (${INSTANCES_DEFAULT})
   --out FILE     JSON lines go there; without it, to standard output before the table`;
 
-export type BenchOptions = { readonly cases: readonly CaseName[]; readonly seconds: number; readonly out?: string };
+export type BenchOptions = {
+  readonly cases: readonly CaseName[];
+  readonly seconds: number;
+  /** Of the function that is flooded. */
+  readonly instances: number;
+  readonly out?: string;
+};
 
 /** Undefined where help was asked for. Error `invalid`/`invalid-option`, in one line. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
-  const { help, only, seconds, out } = parseNames(args);
+  const { help, only, seconds = String(SECONDS_DEFAULT), instances = String(INSTANCES_DEFAULT), out } = parseNames(args);
   if (help === true) return undefined;
   const chosen = only === undefined ? CASES : parseCases(only);
-  return { cases: chosen, seconds: parseSeconds(seconds ?? String(SECONDS_DEFAULT)), ...(out === undefined ? {} : { out }) };
+  return {
+    cases: chosen,
+    seconds: parseNumber('--seconds', seconds, { min: 1, max: SECONDS_MAX }),
+    instances: parseNumber('--instances', instances, { min: INSTANCES_MIN, max: INSTANCES_MAX }),
+    ...(out === undefined ? {} : { out }),
+  };
 }
 
-type Names = { readonly help?: boolean; readonly only?: string; readonly seconds?: string; readonly out?: string };
+type Names = {
+  readonly help?: boolean;
+  readonly only?: string;
+  readonly seconds?: string;
+  readonly instances?: string;
+  readonly out?: string;
+};
 
 function parseNames(args: readonly string[]): Names {
   const value = { type: 'string' } as const;
   try {
-    const options = { help: { type: 'boolean', short: 'h' }, only: value, seconds: value, out: value } as const;
+    const options = { help: { type: 'boolean', short: 'h' }, only: value, seconds: value, instances: value, out: value } as const;
     return parseArgs({ args: [...args], options, strict: true }).values;
   } catch (cause) {
     // Its messages go on with advice on how to escape a dash.
@@ -49,10 +71,10 @@ function parseCases(text: string): CaseName[] {
   throw invalidOption(`--only takes cases of ${CASES.join(',')}, but not "${unknown}"`);
 }
 
-function parseSeconds(text: string): number {
+function parseNumber(option: string, text: string, { min, max }: { readonly min: number; readonly max: number }): number {
   const value = Number(text);
-  if (/^\d{1,3}$/.test(text) && value >= 1 && value <= SECONDS_MAX) return value;
-  throw invalidOption(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, but is "${text}"`);
+  if (/^\d{1,3}$/.test(text) && value >= min && value <= max) return value;
+  throw invalidOption(`${option} must be a whole number from ${min} to ${max}, but is "${text}"`);
 }
 
 function invalidOption(message: string, cause?: unknown): KelpError {
