@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { BatchPlace } from '../../src/consume/page.ts';
 import { BATCH_HEADER_BYTES, readBatchHeader } from '../../src/format/record-batch-header.ts';
 import { READ_GAP_BYTES_MAX } from '../../src/model/limits.ts';
-import { HEADERS_KNOWN_MAX } from '../../src/model/upload-limits.ts';
+import { BATCH_HEADERS_PARALLEL_MAX, HEADERS_KNOWN_MAX } from '../../src/model/upload-limits.ts';
 import { createKnownHeaders } from '../../src/consume/known-headers.ts';
 import { calm, createLog, EVERYTHING, type Log, message, messages } from './fixture.ts';
 import { appendUpload, find } from './uploaded.ts';
@@ -138,6 +138,38 @@ describe('reads of headers', () => {
     const none = countedReader(log);
     expect(await locateAt(log, segment, 0, none.consumer)).toMatchObject({ slices: [], nextOffset: 200 });
     expect(none.reads).toEqual([]);
+  });
+
+  test('of several runs are read side by side, as far as the page has room for them, and none behind its answer', async () => {
+    const log = createLog();
+    const segment = await log.make(ALL);
+    const large = message('x'.repeat(READ_GAP_BYTES_MAX + 1));
+    for (let commit = 0; commit < 12; commit += 1) await log.append({ segment, batches: [[large], [large], [large]] });
+    let underWay = 0;
+    let most = 0;
+    let reads = 0;
+    const { consumer } = log.instance({
+      store: {
+        ...log.store,
+        async getRange(...get) {
+          underWay += 1;
+          reads += 1;
+          most = Math.max(most, underWay);
+          await new Promise((resolve) => setImmediate(resolve));
+          const bytes = await log.store.getRange(...get);
+          underWay -= 1;
+          return bytes;
+        },
+      },
+    });
+    const few = await consumer.locateSegment(
+      log.topic,
+      { segment, from: 'earliest', messagesMax: 3, bytesMax: 1_000_000, waitMs: 0 },
+      calm(),
+    );
+    expect([few.slices.length, most, reads, underWay]).toEqual([3, 1, 3, 0]);
+    const all = await locateAt(log, segment, 0, consumer);
+    expect([all.slices.length, most, reads]).toEqual([36, BATCH_HEADERS_PARALLEL_MAX, 36]);
   });
 
   test('of many segments in one object come together', async () => {
