@@ -33,7 +33,7 @@ export function createHeaderSource(deps: {
       const started = new Map<WantedRun, Promise<readonly RunHeader[]>>();
 
       async function walk({ run, range }: WantedRun, place: number): Promise<readonly RunHeader[]> {
-        const first = await reader.read(place, Infinity);
+        const first = await reader.read(place, 0);
         const headers = await walkHeaders(run, first, (start, length) => ranges.get({ key: range.key, start, length }, scope.signal));
         known.add(range, headers);
         return headers;
