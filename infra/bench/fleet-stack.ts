@@ -70,6 +70,7 @@ function brokerOf({ stack, signal }: Bench, { id, port, secret, table, endpoint 
     ...storeVariables(stack),
     KELP_TABLE: table,
     KELP_TABLE_ENDPOINT: endpoint,
+    KELP_SWEEP_MS: '0',
   };
   let running: Child | undefined;
   return {

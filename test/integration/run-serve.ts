@@ -42,6 +42,8 @@ export async function runServe({ store, table, port = 0, environment = {}, impor
       KELP_S3_SECRET_KEY: store.secretKey,
       KELP_TABLE_ENDPOINT: table.endpoint,
       KELP_TABLE: table.table,
+      // At no time of its own, where a test counts or spoils requests.
+      KELP_SWEEP_MS: '0',
       ...environment,
     },
     stdio: ['ignore', 'pipe', log ?? 'pipe'],

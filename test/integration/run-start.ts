@@ -21,7 +21,7 @@ export type Started = {
 export function runStart(dir: string, environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []): Started {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [ENTRY, ...args], {
-    env: { PATH, HOME, KELP_DATA: dir, KELP_PORT: '0', ...environment },
+    env: { PATH, HOME, KELP_DATA: dir, KELP_PORT: '0', KELP_SWEEP_MS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
