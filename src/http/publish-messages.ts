@@ -37,13 +37,15 @@ export function createPublishMessages(deps: PublishingDependencies): Handler {
     return withTopic(call, { topics, stale: STALE_FOR_UPLOADS }, async (topic) => {
       const body = await readBody();
       const sent = { format, body, options, traceParent };
-      const { content, inRequest, ...parsed } = await parse(deps, topic, sent, signal);
-      const sameness = { what: () => `messages ${format}`, options: parsed.options, body };
+      const { content, options: asked, inRequest } = await parse(deps, topic, sent, signal);
+      const sameness = { what: () => `messages ${format}`, options: asked, body };
       const request = publishRequestOf(topic, content, { ...sameness, timeoutMs: call.remainingMs() });
-      return withBrokerHints(deps, { call, topic, segment: request.segment }, async (hints) =>
+      const answer = withBrokerHints(deps, { call, topic, segment: asked.segment }, async (hints) =>
         publishAnswer(await publisher.publish(topic, request, signal), hints, countsOf(content)),
-      ).catch((error: unknown) => {
-        throw inRequest === undefined ? error : inRequest(error);
+      );
+      if (inRequest === undefined) return answer;
+      return answer.catch((error: unknown) => {
+        throw inRequest(error);
       });
     });
   };

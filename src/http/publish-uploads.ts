@@ -23,9 +23,9 @@ export async function resolveMessages(
   }: { readonly messages: readonly Message[]; readonly options: PublishOptions; readonly format: EnvelopeFormat },
   signal: AbortSignal,
 ): Promise<Parsed> {
-  const ids = messages.flatMap(({ upload }) => upload ?? []);
-  if (ids.length === 0) return { content: { kind: 'messages', messages }, options };
+  if (messages.every(({ upload }) => upload === undefined)) return { content: { kind: 'messages', messages }, options };
   refuseProducer(options);
+  const ids = messages.flatMap(({ upload }) => upload ?? []);
   const inRequest = (error: unknown): unknown => inMessage(error, messages, format);
   const found = await uploads.resolve(topic, ids, signal).catch((error: unknown) => {
     throw inRequest(error);
