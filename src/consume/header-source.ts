@@ -28,7 +28,7 @@ export function createHeaderSource(deps: {
       const before = runs.map((run) => known.get(run.range));
       const unknown = runs.filter((_, index) => before[index] === undefined);
       const wanted = unknown.map(({ run, range }) => ({ ...range, length: firstWindowBytes(run) }));
-      const bounds = { wanted, gapBytesMax: READ_GAP_BYTES_MAX, parallelMax: BATCH_HEADERS_PARALLEL_MAX };
+      const bounds = { wanted, gapBytesMax: READ_GAP_BYTES_MAX, parallelMax: 1 };
       const reader = createRangeReader(ranges, bounds, scope.signal);
       const started = new Map<WantedRun, Promise<readonly RunHeader[]>>();
 
