@@ -4,7 +4,8 @@ import { createSystemClock } from '../src/adapters/system/clock.ts';
 import { assembleSweep } from '../src/cli/assemble-sweep.ts';
 import { readStoresConfiguration } from '../src/cli/environment.ts';
 
-// What a schedule starts: what deleted topics have left goes. It needs both stores, and no other secret.
+// What a schedule starts: what deleted topics have left goes, and uploads that nobody has submitted. It needs both stores, and no other
+// secret.
 const { table, store } = readStoresConfiguration(process.env);
 const clock = createSystemClock();
 
