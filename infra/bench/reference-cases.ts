@@ -3,6 +3,7 @@ import { countUploadsChecked } from '../demo/operations.ts';
 import { createKelpClient } from '../demo/kelp-client.ts';
 import type { LoadResult, ReadLoad, SubmitLoad, UploadPayload } from './load.ts';
 import { type Bench, measure, warmUp } from './measure.ts';
+import { groupCpuSeconds } from './process-usage.ts';
 import { describeShape, objectsOf, putLoad, recorded, type Shape } from './raw.ts';
 import { sharesOf } from './read-case.ts';
 import { VALUE_BYTES } from './payloads.ts';
@@ -64,13 +65,17 @@ async function submitBeside(bench: Bench, shape: Shape, { load, messages, ...nam
   const before = await raw();
   const payload = ({ requests, bytes }: LoadResult) => ({ messages: requests * messages, bytes });
   const row = await measure(bench, { names: { kind: 'kelp', ...names }, load, payload });
+  const brokerBefore = brokerSeconds(bench);
   await settled(bench);
+  const behind = brokerBefore === undefined ? {} : { brokerBehindSeconds: (brokerSeconds(bench) ?? 0) - brokerBefore };
   const after = await raw();
   const beside = [before.mebibytesPerSecond, after.mebibytesPerSecond];
   const idle = before.brokerPeakBytes;
   const more = idle === undefined || row.brokerPeakBytes === undefined ? {} : { brokerMoreBytes: row.brokerPeakBytes - idle };
-  bench.record({ ...withReference(row, { what: `raw PUT ${describeShape(shape)}`, unit: 'MiB' }, beside), ...more });
+  bench.record({ ...withReference(row, { what: `raw PUT ${describeShape(shape)}`, unit: 'MiB' }, beside), ...more, ...behind });
 }
+
+const brokerSeconds = ({ stack: { children } }: Bench): number | undefined => groupCpuSeconds(children.broker.pid);
 
 /** The broker looks at no upload any more: for a while, their number has been the same. */
 async function settled({ stack: { url, token }, say, signal }: Bench): Promise<void> {

@@ -25,7 +25,8 @@ const COLUMNS: readonly Column[] = [
   { heading: 'weed', cell: (row) => row.cpuSeconds.weed?.toFixed(1) },
   { heading: 'of s', cell: (row) => row.seconds.toFixed(1) },
   { heading: 'broker MB', cell: (row) => (row.brokerPeakBytes === undefined ? undefined : (row.brokerPeakBytes / MEGABYTE).toFixed(0)) },
-  { heading: 'broker s/GiB', cell: (row) => (row.kind === 'kelp' ? brokerPerGibibyte(row)?.toFixed(2) : undefined) },
+  { heading: 'broker s/GiB', cell: (row) => (row.kind === 'kelp' ? perGibibyte(row, row.cpuSeconds.broker)?.toFixed(2) : undefined) },
+  { heading: 'behind', cell: (row) => perGibibyte(row, row.brokerBehindSeconds)?.toFixed(2) },
   { heading: 'PUTs/1000', cell: (row) => (row.kind === 'kelp' ? row.putsPerThousand?.toFixed(2) : undefined) },
   { heading: 'table ops/1000', cell: (row) => (row.kind === 'kelp' ? row.tableOperationsPerThousand?.toFixed(2) : undefined) },
   { heading: 'slowest ms', cell: ({ longestMs }) => longestMs?.toFixed(0) },
@@ -59,9 +60,10 @@ function layOut(lines: readonly (readonly string[])[], textColumns: number): str
     .join('\n');
 }
 
-/** Processor time. */
-function brokerPerGibibyte({ cpuSeconds: { broker }, mebibytesPerSecond, seconds }: Row): number | undefined {
-  return broker === undefined || mebibytesPerSecond === 0 ? undefined : broker / ((mebibytesPerSecond * seconds) / GIBIBYTE_MEBIBYTES);
+/** Of processor time that the load has cost. */
+function perGibibyte({ mebibytesPerSecond, seconds }: Row, cpuSeconds: number | undefined): number | undefined {
+  if (cpuSeconds === undefined || mebibytesPerSecond === 0) return undefined;
+  return cpuSeconds / ((mebibytesPerSecond * seconds) / GIBIBYTE_MEBIBYTES);
 }
 
 function describeReference({ reference }: Row): string | undefined {

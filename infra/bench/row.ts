@@ -37,6 +37,8 @@ export type Row = {
   readonly brokerPeakBytes?: number;
   /** By how much that is above what it has while it does nothing. */
   readonly brokerMoreBytes?: number;
+  /** The broker's processor time behind the load, until it has looked at all that was uploaded. */
+  readonly brokerBehindSeconds?: number;
   readonly putsPerThousand?: number;
   readonly tableOperationsPerThousand?: number;
   /** The slowest of all requests. */
