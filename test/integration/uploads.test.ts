@@ -8,73 +8,17 @@ import { uploadObjectKey } from '../../src/format/object-key.ts';
 import type { TopicId, UploadId } from '../../src/model/ids.ts';
 import { partitionOf } from '../../src/model/partition.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
-import { sendEvent } from '../http/function-events.ts';
 import { declared } from '../http/some-upload.ts';
-import { send as sendRequest } from '../http/test-app.ts';
-import { freshTable, sharedStack } from '../stack.ts';
-import { buildFunctions, type BuiltFunctions } from './built-functions.ts';
+import { sharedStack } from '../stack.ts';
 import type { Send } from './http-scenario.ts';
-import { ROOT_TOKEN, runServe, type Served } from './run-serve.ts';
+import { type Pair, pairOfFunctions, pairOfProcesses } from './pair.ts';
 
 // What is passed by reference goes between a client and SeaweedFS; of brokers that know nothing of each other, and of functions.
 
 const TEST_MS = 120_000;
 const { signal } = new AbortController();
 const NDJSON = { accept: 'application/x-ndjson' };
-const EVENTS = { accept: 'text/event-stream' };
 const clock = createSystemClock();
-
-/** Two instances, each with everything. `events`: the first ones of a stream of the first instance. */
-type Fleet = { readonly sends: readonly [Send, Send]; events(path: string): Promise<string>; stop(): Promise<void> };
-
-const sendTo =
-  ({ url }: Served): Send =>
-  (method, path, sending) =>
-    sendRequest(
-      async (request) => {
-        const { body, headers } = request;
-        return fetch(`${url}${path}`, { method, headers, ...(body === null ? {} : { body: await request.arrayBuffer() }) });
-      },
-      method,
-      path,
-      { token: ROOT_TOKEN, ...sending },
-    );
-
-async function processes(): Promise<Fleet> {
-  const stores = { store: sharedStack().store, table: await freshTable('dynoxide', AbortSignal.timeout(TEST_MS)) };
-  const served = await Promise.all([runServe(stores), runServe(stores)]);
-  return {
-    sends: [sendTo(served[0]), sendTo(served[1])],
-    async events(path) {
-      const answer = await fetch(`${served[0].url}${path}`, { headers: { ...EVENTS, authorization: `Bearer ${ROOT_TOKEN}` } });
-      let text = '';
-      for await (const chunk of answer.body ?? []) {
-        text += Buffer.from(chunk).toString();
-        if (/^data: .*\n\n/m.test(text)) break;
-      }
-      return text;
-    },
-    async stop() {
-      for (const one of served) {
-        one.signal('SIGTERM');
-        await one.exited;
-      }
-    },
-  };
-}
-
-async function functions(): Promise<Fleet> {
-  const built: BuiltFunctions = await buildFunctions();
-  const table = await freshTable('ministack', AbortSignal.timeout(TEST_MS));
-  const instance = async (): Promise<Send> => {
-    const handler = await built.api(sharedStack().store, table);
-    return (method, path, sending) => sendEvent(handler, method, path, { token: ROOT_TOKEN, ...sending });
-  };
-  const sends = [await instance(), await instance()] as const;
-  // Where nothing streams, the answer ends with the first ones.
-  const events = async (path: string): Promise<string> => (await sends[0]('GET', path, { headers: EVENTS })).text;
-  return { sends, events, stop: async () => built.remove() };
-}
 
 const linesOf = (text: string): any[] =>
   text
@@ -104,19 +48,19 @@ async function allLinesOf(send: Send, target: string, next: (headers: Headers) =
 }
 
 describe.each([
-  ['processes', processes],
-  ['functions', functions],
+  ['processes', pairOfProcesses],
+  ['functions', pairOfFunctions],
 ] as const)('uploads by %s', (_kind, start) => {
-  let fleet: Fleet;
+  let pair: Pair;
   let send: Send;
   let other: Send;
   let store: ObjectStore;
   beforeAll(async () => {
-    fleet = await start();
-    [send, other] = fleet.sends;
+    pair = await start(AbortSignal.timeout(TEST_MS));
+    [send, other] = pair.sends;
     store = createLeanStore({ ...sharedStack().store, clock });
   }, TEST_MS);
-  afterAll(() => fleet.stop());
+  afterAll(() => pair.stop());
 
   async function topicOf(
     partitionKey: unknown = 'key',
@@ -188,7 +132,7 @@ describe.each([
       const id = await upload(path, Buffer.from('hello'));
       expect((await other('POST', `${path}/messages`, { body: { messages: [{ key: 'a', upload: id }] } })).status).toBe(200);
       for (const target of [`${path}/segments/${segment}/messages`, `${path}/messages`]) {
-        const events = eventsOf(await fleet.events(target));
+        const events = eventsOf(await pair.events(target));
         expect(events).toMatchObject([{ reference: { upload: id } }]);
         expect(await sha256At(events[0].reference.url)).toBe(events[0].reference.sha256);
       }
