@@ -18,8 +18,8 @@ export type ClaimPlan =
   | { readonly plan: 'missing' | 'expired' }
   | { readonly plan: 'submitted'; readonly attempt: UploadAttempt; readonly offset: number };
 
-/** An upload, and the attempt that it names. */
-type InTheWay = { readonly upload: Upload; readonly attempt: UploadAttempt };
+/** An upload, the attempt that it names, and what became of that. */
+type InTheWay = { readonly upload: Upload; readonly attempt: UploadAttempt; readonly fate: Fate };
 
 /** `kill`: it may land yet, which ours must not wait for. `lost`: it has taken over from us. `outranked`: ours is to be replaced first. */
 export type TakeOverPlan =
@@ -51,7 +51,7 @@ export function planClaim(upload: Upload | undefined, claim: Claim, nowMs: numbe
  * Of two that submit it, nobody waits for the other one: whoever has the older attempt is ended, and the younger one goes on; whoever
  * has lost it once gives up. So one of them wins, also where they meet at several uploads.
  */
-export function planTakeOver({ upload, attempt }: InTheWay, claim: Claim, fate: Fate, nowMs: number): TakeOverPlan {
+export function planTakeOver({ upload, attempt, fate }: InTheWay, claim: Claim, nowMs: number): TakeOverPlan {
   switch (fate.fate) {
     case 'landed':
       return { plan: 'put', next: submitted(upload, fate.entry.offset) };

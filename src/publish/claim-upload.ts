@@ -65,9 +65,9 @@ async function takeOver(
   signal: AbortSignal,
 ): Promise<Claimed | Put> {
   if (!mayTakeOver && attempt.owner !== claim.attempt.owner) return { claimed: 'contended' };
-  const there = { upload, attempt };
-  let plan = planTakeOver(there, claim, await readAttemptFate(deps, topic, attempt, signal), deps.clock.nowMs());
-  if (plan.plan === 'kill') plan = planTakeOver(there, claim, await endAttempt(deps, topic, attempt, signal), deps.clock.nowMs());
+  let plan = planTakeOver({ upload, attempt, fate: await readAttemptFate(deps, topic, attempt, signal) }, claim, deps.clock.nowMs());
+  if (plan.plan === 'kill')
+    plan = planTakeOver({ upload, attempt, fate: await endAttempt(deps, topic, attempt, signal) }, claim, deps.clock.nowMs());
   switch (plan.plan) {
     case 'put':
       return { put: plan.next };

@@ -1,12 +1,11 @@
 import { KelpError } from '../model/errors.ts';
 import { entryCount, type Entry, type Head, type ObjectRef, type Run } from '../model/head.ts';
-import type { SegmentId, TopicId } from '../model/ids.ts';
+import type { CommitId, SegmentId, TopicId } from '../model/ids.ts';
 import type { SegmentRange } from '../model/topic.ts';
 import { memberOffsets } from '../protocol/fate.ts';
 import type { LineVerdict } from '../protocol/producer-line.ts';
 import type { LineAsRead } from '../protocol/variant.ts';
 import type { CommitDeps } from './commit-deps.ts';
-import type { Recorded } from './part.ts';
 import { originalOffsets } from './producer-lines.ts';
 import type { ProducerStamp } from './request.ts';
 
@@ -28,7 +27,7 @@ export type CommitRequest = {
   /** Such a request is a group of its own. */
   readonly matchTail?: number;
   /** The one id, kept where other handlers find it, under which this may land; and the tail as it was before. */
-  readonly recorded?: Pick<Recorded, 'cid' | 'tail'>;
+  readonly recorded?: { readonly cid: CommitId; readonly tail: number };
 };
 
 /** `sealed`: surely not stored, and never will be in this segment. `again`: surely not stored; it may be sent anew. */

@@ -77,8 +77,8 @@ test('a handler of the same request that has fallen behind takes nothing from th
 test('an attempt that stands there is replaced once it is dead, and what has landed is told', () => {
   fc.assert(
     fc.property(arbitraryUpload('submitting'), anybodys, claim, fate, fc.boolean(), (upload, other, wish, end, isLate) => {
-      const inTheWay = { upload: { ...upload, attempt: other }, attempt: other };
-      const plan = planTakeOver(inTheWay, wish, end, isLate ? upload.expiresMs : upload.expiresMs - 1);
+      const inTheWay = { upload: { ...upload, attempt: other }, attempt: other, fate: end };
+      const plan = planTakeOver(inTheWay, wish, isLate ? upload.expiresMs : upload.expiresMs - 1);
       expect(plan.plan === 'put').toBe(end.fate === 'dead' || end.fate === 'landed');
       if (plan.plan !== 'put') return;
       expectNext(upload, plan.next);
@@ -94,8 +94,8 @@ test('of two that meet, one ends the other and the other gives way, never both a
   fc.assert(
     fc.property(arbitraryUpload('submitting'), two, arbitraryHead, (upload, [a, b], head) => {
       const plan = (mine: UploadAttempt, other: UploadAttempt, claimedBefore: boolean) => {
-        const one = { upload, attempt: { ...other, owner: 'them' } };
-        return planTakeOver(one, { attempt: { ...mine, owner: 'us' }, claimedBefore }, { fate: 'open', head }, 0);
+        const one = { upload, attempt: { ...other, owner: 'them' }, fate: { fate: 'open', head } as const };
+        return planTakeOver(one, { attempt: { ...mine, owner: 'us' }, claimedBefore }, 0);
       };
       const [older, younger] = a.cid < b.cid ? [a, b] : [b, a];
       expect(plan(younger, older, false)).toEqual({ plan: 'kill' });

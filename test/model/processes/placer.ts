@@ -16,7 +16,7 @@ import { type BrokerClock, brokerDeps, SEGMENT, TOPIC, topicItem, WHOLE } from '
 import { noCompression, singleGroups } from './groups.ts';
 import { asIndefinite } from './publisher.ts';
 
-export const NO_HOLD = { share: () => {}, release: () => {} };
+const NO_HOLD = { share: () => {}, release: () => {} };
 const utf8 = new TextEncoder();
 
 /** Keys in the lower and the upper half of the partitions. */
