@@ -9,12 +9,15 @@ import { firstSegment, publishOf } from './requests.ts';
 const isSpill = (call: TableCall): boolean => call.op === 'update' && call.update.changes.some(({ path }) => path[0] === 'h');
 
 /** Brokers that publish in turn, `messages` of them; and what they have written of pages and spills. */
-async function publishing(brokers: number, messages: number, refusals = 0) {
+async function publishing(brokers: number, messages: number, { slow = false, refusals = 0 }) {
   const world = createTestWorld();
   const topic = await world.topic();
   const written = { pages: 0, spills: 0, refused: 0 };
-  const table = interceptTable(world.table, (call, make) => {
-    if (call.name === 'put page') written.pages += 1;
+  const table = interceptTable(world.table, async (call, make, signal) => {
+    if (call.name === 'put page') {
+      written.pages += 1;
+      if (slow) await world.clock.sleep(1_000, signal);
+    }
     if (!isSpill(call)) return make();
     if (written.refused < refusals) {
       written.refused += 1;
@@ -33,13 +36,19 @@ async function publishing(brokers: number, messages: number, refusals = 0) {
   return { ...written, left: head.entries.length };
 }
 
-test('of many brokers that commit to a head, the one that makes it 16 entries long moves them, once', async () => {
-  expect(await publishing(HEAD_ENTRIES_SPILL, HEAD_ENTRIES_SPILL)).toEqual({ pages: 1, spills: 1, refused: 0, left: 0 });
+test('of many brokers that commit to a head, the one that makes it 16 entries long moves them, however long that takes', async () => {
   const between = HEAD_ENTRIES_SPILL_AGAIN - 1;
-  expect(await publishing(HEAD_ENTRIES_SPILL, HEAD_ENTRIES_SPILL + between)).toMatchObject({ pages: 1, spills: 1, left: between });
+  const messages = HEAD_ENTRIES_SPILL + between;
+  // All others have published before its page is there.
+  expect(await publishing(HEAD_ENTRIES_SPILL, messages, { slow: true })).toEqual({ pages: 1, spills: 1, refused: 0, left: between });
+});
+
+test('one eight commits later does it, too: the first may have been stopped', async () => {
+  const messages = HEAD_ENTRIES_SPILL + HEAD_ENTRIES_SPILL_AGAIN;
+  expect(await publishing(HEAD_ENTRIES_SPILL, messages, { slow: true })).toMatchObject({ pages: 2, spills: 2 });
 });
 
 test('F29: what the table throttles of it is asked for again until it is done: nobody else does it', async () => {
   const refusals = 20;
-  expect(await publishing(1, HEAD_ENTRIES_SPILL, refusals)).toEqual({ pages: 1, spills: 1, refused: refusals, left: 0 });
+  expect(await publishing(1, HEAD_ENTRIES_SPILL, { refusals })).toEqual({ pages: 1, spills: 1, refused: refusals, left: 0 });
 });
