@@ -99,8 +99,8 @@ describe.each([
       const ids: string[] = [];
       for (const body of bodies) ids.push(await upload(path, body));
       const [large, small, ...rest] = ids.map((id) => ({ key: 'a', upload: id }));
-      const json = await other('POST', `${path}/messages`, { body: { messages: [large, { key: 'a', text: 'x' }, small] } });
-      expect(json.json.results.map(({ offset }: { offset: number }) => offset)).toEqual([0, 1, 2]);
+      const byJson = await other('POST', `${path}/messages`, { body: { messages: [large, { key: 'a', text: 'x' }, small] } });
+      expect(byJson.json.results.map(({ offset }: { offset: number }) => offset)).toEqual([0, 1, 2]);
       const lines = rest.map((line) => JSON.stringify(line)).join('\n');
       const sent = await send('POST', `${path}/messages`, { body: lines, headers: { 'content-type': 'application/x-ndjson' } });
       expect(sent.json.results).toHaveLength(2);
