@@ -7,8 +7,8 @@ const STRAYS = 'reference/delete-strays.ts';
 
 const objects = (from: string, to: string): Rule['patches'] => [{ file: STRAYS, from, to }];
 const UNLISTED = objects(
-  'for (const part of [{ from: start }, { to: start }]) {',
-  'for (const part of [] as { from?: UploadId; to?: UploadId }[]) {',
+  'const next = await sweepPage(deps, wanted, {}, signal);',
+  'const next = wanted.dryRun ? await sweepPage(deps, wanted, {}, signal) : undefined;',
 );
 
 export const sweepRules: readonly Rule[] = [
