@@ -10,7 +10,10 @@ export const sweepsSearches: readonly Search[] = [
     name: 'sweepsSubmit',
     rows: 'U3',
     small: { submitters: 1, sweepers: 1, unanswered: 1, late: 1 },
-    large: [{ submitters: 1, sweepers: 2, unanswered: 1, late: 1 }],
+    large: [
+      { submitters: 1, sweepers: 2, unanswered: 0, late: 0 },
+      { submitters: 1, sweepers: 1, spillers: 1, unanswered: 1, late: 1 },
+    ],
   },
   {
     ...sweeps,
@@ -24,7 +27,10 @@ export const sweepsSearches: readonly Search[] = [
     name: 'sweepsLast',
     rows: 'U3',
     small: { submitters: 1, sweepers: 0, last: true, unanswered: 1, late: 0 },
-    large: [{ submitters: 1, sweepers: 1, last: true, unanswered: 1, late: 1 }],
+    large: [
+      { submitters: 1, sweepers: 1, last: true, unanswered: 0, late: 0 },
+      { submitters: 1, sweepers: 0, last: true, unanswered: 2, late: 1 },
+    ],
   },
   {
     ...sweeps,
