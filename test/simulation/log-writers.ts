@@ -33,7 +33,7 @@ const CALM_MS_MAX = 1_000;
 const TRIES_MAX = 6;
 /** Of one client. */
 const PRODUCERS = 10;
-const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'] as const;
+export const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'] as const;
 
 export type Answer = { readonly outcome: Outcome; readonly address?: Address; readonly error?: KelpError };
 
@@ -91,10 +91,10 @@ function answerOfThrown(error: unknown): Answer | undefined {
   return undefined;
 }
 
-const isPassing = (error: KelpError | undefined): boolean =>
+export const isPassing = (error: KelpError | undefined): boolean =>
   error === undefined || ['throttled', 'unavailable', 'indefinite'].includes(error.kind);
 
-function surprise({ run, name }: Client, what: string, error: KelpError | undefined): void {
+export function surprise({ run, name }: Client, what: string, error: KelpError | undefined): void {
   run.recorder.surprise(`${name}: ${what}: ${error?.kind} ${error?.code} ${error?.message}`);
 }
 
@@ -148,7 +148,7 @@ export async function keyedWriter(client: Client): Promise<void> {
 const isAcked = (answers: readonly Answer[] | undefined): boolean => answers?.every(({ outcome }) => outcome === 'acked') ?? false;
 
 /** What all tries together say of one message. */
-function together(answers: readonly Answer[]): Answer {
+export function together(answers: readonly Answer[]): Answer {
   const ranked = (['acked', 'unknown', 'refused'] as const).flatMap(
     (outcome) => answers.find((answer) => answer.outcome === outcome) ?? [],
   );

@@ -19,6 +19,7 @@ const OPTIONS: SimulationOptions = {
   producers: 3,
   keyedWriters: 2,
   matchingWriters: 1,
+  uploadWriters: 1,
   readers: 1,
   changers: 1,
 };
@@ -62,6 +63,7 @@ describe('simulated log', () => {
       ({ outcome }) => outcome,
     );
     expect(outcomes.acked?.length).toBeGreaterThan(300);
+    expect(outcomes.acked?.filter(({ id }) => id.startsWith('upload')).length).toBeGreaterThan(20);
     expect(outcomes.unknown?.length).toBeGreaterThan(5);
     expect(outcomes.refused?.length).toBeGreaterThan(5);
     const total = (count: (run: Simulated) => number): number => runs.reduce((sum, run) => sum + count(run), 0);

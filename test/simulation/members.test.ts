@@ -24,6 +24,7 @@ const OPTIONS: SimulationOptions = {
   plainWriters: 2,
   producers: 3,
   keyedWriters: 1,
+  uploadWriters: 1,
   matchingWriters: 1,
   readers: 1,
   changers: 1,

@@ -5,6 +5,7 @@ import { watchTopology } from '../topology/topology-watch.ts';
 import { createFleet, type FleetCounts, type FleetOptions } from './fleet.ts';
 import { lateReader, segmentReader, topicReader } from './log-readers.ts';
 import { topologyChanger } from './log-topology.ts';
+import { uploadWriter } from './log-uploads.ts';
 import { type Client, keyedWriter, lastWriter, matchingWriter, plainWriter, producerWriter, type Run } from './log-writers.ts';
 import { readTopicLog, type SegmentLog } from './read-log.ts';
 import { createRecorder } from './recorder.ts';
@@ -18,6 +19,7 @@ export type SimulationOptions = FleetOptions & {
   readonly producers: number;
   readonly keyedWriters: number;
   readonly matchingWriters: number;
+  readonly uploadWriters: number;
   readonly readers: number;
   /** Who splits and merges segments. */
   readonly changers: number;
@@ -63,6 +65,7 @@ export async function simulateLog(seed: number, options: SimulationOptions): Pro
     ...clients('producer', options.producers, producerWriter),
     ...clients('keyed', options.keyedWriters, keyedWriter),
     ...clients('match', options.matchingWriters, matchingWriter),
+    ...clients('upload', options.uploadWriters, uploadWriter),
   ];
   const readers = [
     ...clients('segments', options.readers, segmentReader),

@@ -45,7 +45,7 @@ export const uploadsSearches: readonly Search[] = [
     name: 'uploadsLate',
     rows: 'U1: clocks that differ',
     small: { alone: 2, keyed: 0, fastClock: true, unanswered: 1, late: 1 },
-    large: [{ alone: 2, keyed: 0, fastClock: true, due: 1, unanswered: 1, late: 1 }],
+    large: [{ alone: 2, keyed: 0, fastClock: true, spillers: 1, unanswered: 1, late: 1 }],
   },
   {
     ...uploads,
