@@ -1,7 +1,7 @@
 import type { Bytes } from '../model/message.ts';
 
 /**
- * Immutable objects under keys of `[0-9a-z/.-]`. Guarantees: read-after-write and list-after-write; a PUT is seen whole or
+ * Immutable objects under keys of `[0-9a-z/._=-]`. Guarantees: read-after-write and list-after-write; a PUT is seen whole or
  * not at all. What a lost answer did is unknown: the object may be there, and may appear later.
  *
  * Errors (KelpError): `not-found`/`object-not-found`; `throttled`/`store-throttled` (503 SlowDown, 429) and
