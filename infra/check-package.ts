@@ -24,6 +24,7 @@ const ENI = 'arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaENIMana
 const OTHER = {
   entry: 'function-urls',
   publicUrl: 'https://kelp.example.com',
+  s3PublicEndpoint: 'https://files.example.com/s3/',
   network: 'vpc',
   subnetIds: 'subnet-11111111,subnet-22222222',
   securityGroupIds: 'sg-11111111',

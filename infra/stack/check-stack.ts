@@ -7,6 +7,7 @@ const Instances = z.coerce.number().optional();
 export const StackSettings = z.object({
   entry: z.enum(['http-api', 'function-urls']),
   publicUrl: z.string().optional(),
+  s3PublicEndpoint: z.string().optional(),
   alarmTopic: z.string().optional(),
   environmentKey: z.string().optional(),
   network: z.enum(['public', 'vpc']),
@@ -45,7 +46,7 @@ const HANDLERS: Readonly<Record<Name, readonly [bundle: string, handler: string]
 export const bundleOf = (name: Name): string => `dist/functions/${HANDLERS[name][0]}.mjs`;
 
 const STORE = ['KELP_S3_ENDPOINT', 'KELP_S3_BUCKET', 'KELP_S3_REGION', 'KELP_S3_ACCESS_KEY', 'KELP_S3_SECRET_KEY'];
-const READING = ['KELP_TABLE', ...STORE, 'KELP_ROOT_TOKEN', 'KELP_SECRET'];
+const READING = ['KELP_TABLE', ...STORE, 'KELP_S3_PUBLIC_ENDPOINT', 'KELP_ROOT_TOKEN', 'KELP_SECRET'];
 const LEADING = [...READING, 'KELP_PUBLIC_URL', 'KELP_INTERNAL_SECRET'];
 /** What each knows; a secret that it doesn't need can't be lost there. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
@@ -87,6 +88,9 @@ export function checkStack(template: Template, settings: StackSettings): Readonl
     'the functions run on Node 24': functions.every(({ Runtime }) => Runtime === 'nodejs24.x'),
     'each function has the variables that it reads, and no more': functions.every(({ name, Environment }) =>
       isSame(Object.keys(Environment.Variables).toSorted(), VARIABLES[name]?.toSorted()),
+    ),
+    'clients are told the address of the store in the settings': servedBy(settings).every(
+      (name) => named(name)?.Environment.Variables['KELP_S3_PUBLIC_ENDPOINT'] === (settings.s3PublicEndpoint ?? ''),
     ),
     'secrets are references': functions.every(({ Environment }) =>
       Object.entries(Environment.Variables).every(
