@@ -26,13 +26,8 @@ export async function checkBatches(
   checkLayout(upload, batches);
   // Nothing of it is committed again, so that nobody looks at its times.
   if (upload.state === 'submitted') return batches.map((batch) => uploadedBatch(batch, 0));
-  const windows = await readWindows(deps, topic, { id, batches }, signal);
-  return windows.flatMap(({ window, bytes }) =>
-    batches.slice(window.first, window.first + window.count).map((batch, at) => {
-      const highestTimestampMs = checkHeader(batch, { bytes, at: batch.start - window.start, index: window.first + at });
-      return uploadedBatch(batch, highestTimestampMs);
-    }),
-  );
+  const checked = await checkWindows(deps, topic, { id, batches }, signal);
+  return checked.flat();
 }
 
 function uploadedBatch({ start, bytes, count, partitions }: DeclaredBatch, highestTimestampMs: number): UploadedBatch {
@@ -54,24 +49,30 @@ function checkLayout({ bytes }: Upload, batches: readonly DeclaredBatch[]): void
   if (end !== bytes) throw wrong('batches', `the last batch ends at ${end}, and the upload at ${bytes}`);
 }
 
-type Read = { readonly window: HeaderWindow; readonly bytes: Bytes };
-
-async function readWindows(
+/** Each window is looked at as it comes, and let go: of many small batches, they are together as large as the upload. */
+async function checkWindows(
   { store }: ResolveDeps,
   topic: Topic,
   { id, batches }: { readonly id: UploadId; readonly batches: readonly DeclaredBatch[] },
   signal: AbortSignal,
-): Promise<readonly Read[]> {
+): Promise<readonly (readonly UploadedBatch[])[]> {
   const key = uploadObjectKey(topic.id, id);
   try {
-    return await inParallel(headerWindows(batches), BATCH_HEADERS_PARALLEL_MAX, async (window) => ({
-      window,
-      bytes: await store.getRange(key, window.start, window.bytes, signal),
-    }));
+    return await inParallel(headerWindows(batches), BATCH_HEADERS_PARALLEL_MAX, async (window) => {
+      const bytes = await store.getRange(key, window.start, window.bytes, signal);
+      return checkWindow(batches, window, bytes);
+    });
   } catch (error) {
     if (!(error instanceof KelpError) || error.code !== 'object-not-found') throw error;
     throw uploadMissing(id, error);
   }
+}
+
+function checkWindow(batches: readonly DeclaredBatch[], { start, first, count }: HeaderWindow, bytes: Bytes): readonly UploadedBatch[] {
+  return batches.slice(first, first + count).map((batch, at) => {
+    const highestTimestampMs = checkHeader(batch, { bytes, at: batch.start - start, index: first + at });
+    return uploadedBatch(batch, highestTimestampMs);
+  });
 }
 
 type Place = { readonly bytes: Bytes; readonly at: number; readonly index: number };

@@ -86,6 +86,16 @@ describe('uploaded batches', () => {
     expect(most).toBe(BATCH_HEADERS_PARALLEL_MAX);
   });
 
+  test('are looked at as they come: one that is wrong ends it, and no more is held than is read side by side', async () => {
+    const asked: { start: number; length: number }[] = [];
+    const world = counted(asked);
+    const batches = Array.from({ length: 40 }, () => rawBatch({ records: records(1, 'x'.repeat(70_000)) }));
+    const upload = await world.upload(Buffer.concat(batches));
+    const [first, ...others] = declare(batches) as [DeclaredBatch, ...DeclaredBatch[]];
+    await expect(check(world, upload, [{ ...first, crc: 1 }, ...others])).rejects.toMatchObject(refusal('batches[0].crc'));
+    expect(asked.length).toBeLessThan(2 * BATCH_HEADERS_PARALLEL_MAX);
+  });
+
   test.each<[string, RawBatch, string]>([
     ['Snappy', { attributes: 2 }, 'batches[1].attributes'],
     ['log append time', { attributes: 8 }, 'batches[1].attributes'],
