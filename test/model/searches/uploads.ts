@@ -31,7 +31,10 @@ export const uploadsSearches: readonly Search[] = [
     name: 'uploadsDue',
     rows: 'U1, U3',
     small: { alone: 1, keyed: 0, due: 2, unanswered: 1, late: 1 },
-    large: [{ alone: 2, keyed: 0, due: 1, unanswered: 0, late: 0 }],
+    large: [
+      { alone: 1, keyed: 0, due: 2, spillers: 1, unanswered: 1, late: 1 },
+      { alone: 1, keyed: 0, due: 2, stale: 1, unanswered: 1, late: 0 },
+    ],
   },
   {
     ...uploads,
