@@ -33,18 +33,19 @@ export type TopicSweep = {
  */
 export async function sweepTopic(deps: SettleDeps, sweep: TopicSweep, signal: AbortSignal): Promise<void> {
   const { topic, dryRun, counts } = sweep;
-  const before = await readThrough(deps, topic.id, signal);
-  let through = before;
+  let through = await readThrough(deps, topic.id, signal);
   let unbroken = true;
-  const query = { pk: uploadsPartition(topic.id), from: before === undefined ? FIRST : justAfter(before), limit: SWEEP_PAGE_MAX };
+  const query = { pk: uploadsPartition(topic.id), from: through === undefined ? FIRST : justAfter(through), limit: SWEEP_PAGE_MAX };
   for await (const items of queryPages(deps.table, query, signal)) {
+    const before = through;
     const ends = await inParallel(items, SWEEP_PARALLEL_MAX, (item) => sweepItem(deps, sweep, item, signal));
     for (const end of ends) {
       unbroken &&= end !== 'open';
       if (unbroken && end !== 'open' && end !== 'gone') through = end;
     }
+    // Page by page: where the time ends on the way, the next sweep goes on from here.
+    if (!dryRun && through !== undefined && through !== before) await raiseThrough(deps, topic.id, through, signal);
   }
-  if (!dryRun && through !== undefined && through !== before) await raiseThrough(deps, topic.id, through, signal);
   const strays = { objects: 0, bytes: 0 };
   try {
     await deleteStrays(deps, { topic, dryRun, strays }, signal);
