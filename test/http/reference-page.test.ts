@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BatchPlace } from '../../src/consume/page.ts';
-import { stretchesOf } from '../../src/http/reference-page.ts';
+import { createMemoryPresigner } from '../../src/adapters/memory/memory-presigner.ts';
+import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { referencesAnswer, stretchesOf } from '../../src/http/reference-page.ts';
 import { segmentId } from '../../src/model/ids.ts';
+import { REFERENCE_MS } from '../../src/model/upload-limits.ts';
 
 const steps = fc.array(
   fc.record({
@@ -61,4 +65,12 @@ test('stretches are the places in their order, each as long as neighbours adjoin
       }
     }),
   );
+});
+
+test('an answer’s URLs end no sooner than it says: a signature has whole seconds', async () => {
+  const nowMs = 1_700_000_000_000;
+  const clock = { ...createSystemClock(), nowMs: () => nowMs + 999 };
+  const presigner = createMemoryPresigner({ store: createMemoryStore(), clock });
+  const { expiresAt } = (await referencesAnswer({ presigner, clock }, [], {}).json()) as { readonly expiresAt: string };
+  expect(Date.parse(expiresAt)).toBe(nowMs + REFERENCE_MS);
 });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type SegmentId, segmentId, type UploadId, uploadId } from '../../src/model/ids.ts';
+import { headKey } from '../../src/format/item-key.ts';
+import { minuteOf, type SegmentId, segmentId, type UploadId, uploadId } from '../../src/model/ids.ts';
 import type { KelpError } from '../../src/model/errors.ts';
 import { partitionOf } from '../../src/model/partition.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
+import { floorUpdate } from '../../src/protocol/floor.ts';
 import type { PublishRequest, PublishResult } from '../../src/publish/request.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { readTopicLog, readValues } from '../simulation/read-log.ts';
@@ -63,6 +65,23 @@ describe('an upload', () => {
       recordVersion: 1,
     });
     expect(await whereIs(on.world, on.topic, upload)).toBe('submitted s0000000:2');
+  });
+
+  test('has an object of the minute that its own attempt names, though the floors of a request’s segments differ', async () => {
+    const on = await bench(2);
+    const [a, b] = [await stage(on.world, on.topic), await stage(on.world, on.topic)];
+    const raise = floorUpdate(minuteOf(on.world.clock.nowMs() + 3_600_000));
+    await on.world.table.update(headKey(on.topic.id, segmentId(1)), raise, on.world.signal);
+    const request = submitOf([
+      ['k1', a],
+      ['k0', b],
+    ]);
+    expect(await sent(on, request)).toEqual(['s0000001:0', 's0000000:0']);
+    const logs = await readTopicLog(on.world, on.topic.id);
+    const minutes = logs.map(({ entries }) => entries[0]?.object.minute);
+    const uploads = await Promise.all([b, a].map((upload) => uploadOf(on.world, on.topic, upload)));
+    expect(uploads.map(({ attempt }) => attempt?.minute)).toEqual(minutes);
+    expect(new Set(minutes).size).toBe(2);
   });
 
   test('is submitted once: again it is told where, and under its key as before', async () => {

@@ -51,6 +51,14 @@ test.each<[string, Uint8Array | undefined]>([
   });
 });
 
+test('A10 a hash that is right, of another length, is believed by nobody', async () => {
+  const world = createUploadWorld({
+    store: (store) => ({ ...store, head: () => Promise.resolve({ bytes: HELLO.length + 1, sha256: contentOf(HELLO).sha256 }) }),
+  });
+  const { upload } = await world.upload(HELLO);
+  await expect(world.uploads.resolve(world.topic, [upload], forEver)).rejects.toMatchObject({ code: 'upload-differs' });
+});
+
 test('an upload that expired is gone, whether a sweep has said so yet or not', async () => {
   const world = createUploadWorld();
   const expired = { kind: 'not-found', code: 'upload-expired' };
