@@ -29,6 +29,13 @@ const CFN_LINT = {
   about: 'cfn-lint 1.58 (85 MB)',
   instead: 'run the other checks by their names',
 };
+const DATA_READERS = {
+  name: 'data-readers',
+  // DuckDB takes an extension of its very own version only.
+  requirements: ['pyarrow==26.0.1', 'polars==2.1.0', 'duckdb==1.5.5', 'duckdb-extension-httpfs==1.5.5'],
+  about: 'pyarrow 26, Polars 2.1 and DuckDB 1.5.5 for Python 3.11 or newer (140 MB)',
+  instead: 'run only the unit tests',
+};
 
 /** The SeaweedFS binary: `WEED_BIN`, `weed` on PATH, else the pinned one, fetched on first use. Refuses one that is too old. */
 export async function findWeed(installing: Installing): Promise<string> {
@@ -50,6 +57,11 @@ export function findMinistack(installing: Installing): Promise<string> {
 /** A folder for PYTHONPATH that has the module `cfnlint`. */
 export function findCfnLint(installing: Installing): Promise<string> {
   return installPython(CFN_LINT, installing);
+}
+
+/** A folder for PYTHONPATH that has the modules `pyarrow`, `polars`, `duckdb` and `duckdb_extension_httpfs`. */
+export function findDataReaders(installing: Installing): Promise<string> {
+  return installPython(DATA_READERS, installing);
 }
 
 /** The table's binary, which comes with the npm packages. */
