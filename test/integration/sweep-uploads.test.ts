@@ -67,6 +67,8 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
     if (body !== undefined) expect((await sendRaw(request, body.toString())).status).toBe(200);
     return upload;
   }
+  const tailOf = async (topic: Topic): Promise<number> =>
+    Number((await table.get(headKey(topic.id, firstSegment(topic)), signal()))?.['tail']);
   const submit = (topic: Topic, upload: Upload, by = broker()) => by.publisher.publish(topic, submitOf([upload.upload]), signal());
 
   /** A sweep of these stores by a clock that is so far ahead. */
@@ -122,12 +124,19 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
       const topic = await topicOf('stopped');
       const upload = await uploaded(topic);
       const isCommit = ({ op, key }: TableCall): boolean => op === 'update' && key.pk.startsWith('h#');
+      // The caller leaves as the commit is under way.
+      const caller = new AbortController();
       const hangs = createFaultyTable(table, {
         clock: system,
-        choose: (call): TableFault | undefined => (isCommit(call) ? { kind: 'hangs', applied: lands } : undefined),
+        choose(call): TableFault | undefined {
+          if (!isCommit(call)) return undefined;
+          caller.abort(new KelpError('unavailable', 'timeout', 'the caller has left'));
+          return { kind: 'hangs', applied: lands };
+        },
       });
-      const by = broker({ table: hangs });
-      await by.publisher.publish(topic, submitOf([upload.upload]), AbortSignal.timeout(500)).catch(() => undefined);
+      const [result] = await broker({ table: hangs }).publisher.publish(topic, submitOf([upload.upload]), caller.signal);
+      expect(result).toMatchObject({ code: 'indefinite' });
+      while (lands && (await tailOf(topic)) === 0) await system.sleep(20, signal());
       expect(await leftInShort({ table, store }, topic)).toBe('submitting, 1 objects');
       expect(uploadsOf(await sweepAt(0))).toMatchObject({ submitted: 0, staged: 0 });
       const late = lands ? { submitted: 1, staged: 0 } : { submitted: 0, staged: 1 };
@@ -188,7 +197,6 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
       await Promise.all(sweeps);
       for (let n = 0; n < 2; n += 1) uploadsOf(await sweepAt(UPLOAD_MS + 3_600_000));
 
-      const tail = Number((await table.get(headKey(topic.id, firstSegment(topic)), signal()))?.['tail']);
       let [stored, refused] = [0, 0];
       for (const { upload, result } of told) {
         const isThere = (await store.head(uploadObjectKey(topic.id, upload.upload), signal())) !== undefined;
@@ -203,7 +211,7 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
           if (result.kind !== 'indefinite') expect([result.code, isThere]).toEqual([result.code, false]);
         } else expect(item).toMatchObject({ offset: (result as Placed).offset });
       }
-      expect(tail).toBe(stored);
+      expect(await tailOf(topic)).toBe(stored);
       expect(stored + refused).toBeGreaterThanOrEqual(told.length);
       expect([stored > 0, stored < told.length]).toEqual([true, true]);
     },
