@@ -56,12 +56,20 @@ export async function claimParts(deps: SubmitDeps, request: Request, { parts, he
     };
     try {
       const claims = await claimUploads(deps, wanted, claimant, signal);
-      if (claims.held === undefined) outcomes.set(part, claims.outcome);
-      else held.set(part, claims.held);
+      const outcome = claims.held === undefined ? claims.outcome : landedBefore(claims.held);
+      if (outcome !== undefined) outcomes.set(part, outcome);
+      if (claims.held !== undefined) held.set(part, claims.held);
     } catch (error) {
       outcomes.set(part, { outcome: 'failed', error: notSent(deps, error, signal) });
     }
   });
+}
+
+/** One of them says that this very attempt has landed: it is not sent again. */
+function landedBefore(uploads: readonly Upload[]): AttemptOutcome | undefined {
+  const told = uploads.find(({ state }) => state === 'submitted');
+  if (told?.offset === undefined || told.attempt === undefined) return undefined;
+  return { outcome: 'stored', offset: told.offset - told.attempt.delta, again: true };
 }
 
 /** The attempt was not sent by this handler: whatever was not answered is no unknown outcome of the messages. */

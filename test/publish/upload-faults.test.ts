@@ -1,46 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { minuteOf, segmentId, type UploadId } from '../../src/model/ids.ts';
-import type { Topic } from '../../src/model/topic.ts';
+import { segmentId } from '../../src/model/ids.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
 import { interceptTable } from '../simulation/intercept.ts';
 import { killAtEveryStep } from '../simulation/kill-at-every-step.ts';
-import { readTopicLog, readValues } from '../simulation/read-log.ts';
+import { readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
-import { type Fault, faultyTable, unanswered } from '../simulation/world-faults.ts';
-import { brief, firstSegment, publishOf } from './requests.ts';
-import { stage, submitBatches, submitOf, uploadOf, whereIs } from './uploads.ts';
+import { type Fault, faultyTable } from '../simulation/world-faults.ts';
+import { brief, firstSegment } from './requests.ts';
+import { both, expectOnce, prepare, sent, submitBatches, submitOf, type There, whereIs } from './uploads.ts';
 
 // Whoever submits an upload is killed, held up, not answered, or not alone. In the end it is in the log once, and says where.
-
-const MINUTE_MS = 60_000;
-
-type There = { readonly topic: Topic; readonly uploads: readonly [UploadId, UploadId] };
-
-async function prepare(world: TestWorld): Promise<There> {
-  const topic = await world.topic(2);
-  return { topic, uploads: [await stage(world, topic), await stage(world, topic)] };
-}
-
-const sent = async (world: TestWorld, topic: Topic, request: PublishRequest, by?: TestBroker): Promise<string[]> =>
-  brief(await world.run((by ?? world.broker()).publisher.publish(topic, request, world.signal)));
-
-/** Each of these uploads is in the log once, and its item says where. */
-async function expectOnce(world: TestWorld, topic: Topic, uploads: readonly UploadId[]): Promise<void> {
-  expect((await readValues(world, topic.id)).toSorted()).toEqual(uploads.toSorted());
-  const where = await Promise.all(uploads.map((upload) => whereIs(world, topic, upload)));
-  expect(where).toEqual(uploads.map(() => expect.stringMatching(/^submitted s\w{7}:\d+$/)));
-}
-
-/** Keys in both halves of the partitions. */
-const both = ([a, b]: There['uploads'], key?: string): PublishRequest =>
-  submitOf(
-    [
-      ['k1', a],
-      ['k0', b],
-    ],
-    key,
-  );
 
 describe('F1, F2, F3, F23: killed at any step,', () => {
   test('whoever submits them again stores them once, or is told where they are', async () => {
@@ -231,57 +201,4 @@ describe('F5, F27: writes that are lost, late or doubled', () => {
       });
     }
   }
-});
-
-test('F23: a floor above its minute ends an attempt, and the next one has another minute and another id', async () => {
-  const world = createTestWorld();
-  const { topic, uploads } = await prepare(world);
-  const [upload] = uploads;
-  let before: string | undefined;
-  const table = interceptTable(world.table, async (call, make) => {
-    if (call.name === 'update head' && before === undefined) {
-      const { attempt } = await uploadOf(world, topic, upload);
-      if (attempt === undefined) throw new Error('it is sent before it is claimed');
-      before = `${attempt.minute} ${attempt.cid}`;
-      const floor = String(Number(attempt.minute) + 1).padStart(8, '0');
-      if (call.op === 'update')
-        await world.table.update(call.key, { condition: [], changes: [{ op: 'set', path: ['f'], value: floor }] }, world.signal);
-    }
-    return make();
-  });
-  await sent(world, topic, publishOf([['k1', '1']]), world.broker());
-  expect(await sent(world, topic, submitOf([['k1', upload]]), world.broker({ table }))).toEqual(['s0000001:1']);
-  const { attempt } = await uploadOf(world, topic, upload);
-  expect(attempt?.minute).toBe(String(Number(before?.slice(0, 8)) + 1).padStart(8, '0'));
-  expect(attempt?.cid).not.toBe(before?.slice(9));
-});
-
-test('U1: an attempt that takes longer than its minute stores under that minute, so that a floor above it ends what is on its way', async () => {
-  const world = createTestWorld();
-  const { topic, uploads } = await prepare(world);
-  const [upload] = uploads;
-  // The minute ends while the claim is on its way.
-  await world.clock.advance(MINUTE_MS - (world.clock.nowMs() % MINUTE_MS) - 1_000);
-  const table = interceptTable(world.table, async (call, make) => {
-    if (call.name === 'put upload') await world.clock.sleep(5_000, world.signal);
-    return make();
-  });
-  const broker = world.broker({ table });
-  expect(await sent(world, topic, submitOf([upload]), broker)).toEqual([expect.stringMatching(/^s\w{7}:0$/)]);
-  const { attempt } = await uploadOf(world, topic, upload);
-  expect(attempt?.minute).not.toBe(minuteOf(world.clock.nowMs()));
-  const logs = await readTopicLog(world, topic.id);
-  expect(logs.flatMap(({ entries }) => entries.map(({ object }) => object.minute))).toEqual([attempt?.minute]);
-});
-
-test('a caller whose time is over before anything was sent knows that nothing is stored', async () => {
-  const world = createTestWorld();
-  const { topic, uploads } = await prepare(world);
-  const table = interceptTable(world.table, (call, make, signal) => {
-    if (call.name !== 'put upload') return make();
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(unanswered())));
-  });
-  const stuck = world.broker({ table }).publisher.publish(topic, both(uploads), world.clock.deadline(500));
-  expect(brief(await world.run(stuck))).toEqual(['unavailable', 'unavailable']);
-  expect(await sent(world, topic, both(uploads))).toEqual(['s0000001:0', 's0000000:0']);
 });

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { createCompression } from '../../src/adapters/system/compression.ts';
 import { uploadKey } from '../../src/format/item-key.ts';
 import { uploadObjectKey } from '../../src/format/object-key.ts';
@@ -9,8 +10,9 @@ import type { Topic } from '../../src/model/topic.ts';
 import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
 import type { Upload, UploadedBatch } from '../../src/model/upload.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
-import type { TestWorld } from '../simulation/test-broker.ts';
-import { message } from './requests.ts';
+import { readValues } from '../simulation/read-log.ts';
+import type { TestBroker, TestWorld } from '../simulation/test-broker.ts';
+import { brief, message } from './requests.ts';
 
 // Uploads, and the requests that submit them, as tests write them.
 
@@ -89,3 +91,32 @@ export async function submitBatches(
     ...(key === undefined ? {} : { idempotency: { key, requestHash: upload } }),
   };
 }
+
+// Of two uploads in a topic of two segments.
+
+export type There = { readonly topic: Topic; readonly uploads: readonly [UploadId, UploadId] };
+
+export async function prepare(world: TestWorld): Promise<There> {
+  const topic = await world.topic(2);
+  return { topic, uploads: [await stage(world, topic), await stage(world, topic)] };
+}
+
+export const sent = async (world: TestWorld, topic: Topic, request: PublishRequest, by?: TestBroker): Promise<string[]> =>
+  brief(await world.run((by ?? world.broker()).publisher.publish(topic, request, world.signal)));
+
+/** Each of these uploads is in the log once, and its item says where. */
+export async function expectOnce(world: TestWorld, topic: Topic, uploads: readonly UploadId[]): Promise<void> {
+  expect((await readValues(world, topic.id)).toSorted()).toEqual(uploads.toSorted());
+  const where = await Promise.all(uploads.map((upload) => whereIs(world, topic, upload)));
+  expect(where).toEqual(uploads.map(() => expect.stringMatching(/^submitted s\w{7}:\d+$/)));
+}
+
+/** Keys in both halves of the partitions. */
+export const both = ([a, b]: There['uploads'], key?: string): PublishRequest =>
+  submitOf(
+    [
+      ['k1', a],
+      ['k0', b],
+    ],
+    key,
+  );

@@ -16,8 +16,11 @@ export const uploadsSearches: readonly Search[] = [
     ...uploads,
     name: 'uploadsKeyed',
     rows: 'U1, I1, K2',
-    small: { alone: 0, keyed: 2, sealers: 1, unanswered: 0, late: 1 },
-    large: [{ alone: 0, keyed: 2, sealers: 1, unanswered: 1, late: 0 }],
+    small: { alone: 0, keyed: 2, unanswered: 1, late: 1 },
+    large: [
+      { alone: 0, keyed: 2, sealers: 1, unanswered: 0, late: 1 },
+      { alone: 0, keyed: 2, sealers: 1, unanswered: 1, late: 0 },
+    ],
   },
   {
     ...uploads,
