@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createPresigner } from '../../src/adapters/s3/presigner.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { Update } from '../../src/ports/metadata-table.ts';
+import { bytesFrom } from './lean-references.ts';
 import { runLoop } from './lean-loop.ts';
 import type { GetLoad, LoadResult, PutLoad, UpdateLoad } from './load.ts';
 
 const INDEX_DIGITS = 10;
+const PUT_MS_MAX = 60_000;
 export const ITEM_KEY = { pk: 'bench', sk: 'head' } as const;
 
 // The counterpart of native/raw.go.
@@ -18,11 +21,28 @@ const keyOf = (prefix: string, n: number): string => `${prefix}/${String(n).padS
 export function putLoad(load: PutLoad): Promise<LoadResult> {
   const store = createLeanStore({ ...load.store, clock });
   const bodies = Array.from({ length: load.clients }, () => randomBytes(load.bytes));
+  if (load.checksum === true) return putWithChecksum(load, bodies);
   return runLoop(load, async (n, client) => {
     const body = bodies[client];
     assert(body !== undefined, 'each client has a body');
     body.writeBigUInt64LE(BigInt(n));
     await store.put(keyOf(load.prefix, n), [body], signal);
+    return load.bytes;
+  });
+}
+
+function putWithChecksum(load: PutLoad, bodies: readonly Buffer[]): Promise<LoadResult> {
+  const presigner = createPresigner({ ...load.store, clock });
+  const contents = bodies.map((body) => ({
+    bytes: body.length,
+    sha256: createHash('sha256').update(body).digest('hex'),
+    contentType: 'application/octet-stream',
+  }));
+  return runLoop(load, async (n, client) => {
+    const [body, content] = [bodies[client], contents[client]];
+    assert(body !== undefined && content !== undefined, 'each client has a body');
+    const { url, ...request } = presigner.put(keyOf(load.prefix, n), content, PUT_MS_MAX);
+    await bytesFrom(url, { ...request, parts: [body] });
     return load.bytes;
   });
 }

@@ -39,7 +39,7 @@ async function textFrom(url: string, exchange: Exchange): Promise<string> {
   return text;
 }
 
-async function bytesFrom(url: string, exchange: Exchange): Promise<number> {
+export async function bytesFrom(url: string, exchange: Exchange): Promise<number> {
   const answer = await send(url, exchange);
   let bytes = 0;
   for await (const chunk of answer) bytes += (chunk as Uint8Array).length;

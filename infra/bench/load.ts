@@ -11,7 +11,7 @@ export type TableAddress = Credentials & { readonly table: string };
 /** How a load runs: `clients` at a time for `seconds`; with `perSecond`, at that rate, and latencies count from when a request was due. */
 type Pace = { readonly clients: number; readonly seconds: number; readonly perSecond?: number };
 
-/** Stores objects of `bytes` random bytes under `prefix`, for `seconds`, or `count` of them. */
+/** Stores objects of `bytes` random bytes under `prefix`, for `seconds`, or `count` of them; with `checksum` the same ones, and their SHA-256. */
 export type PutLoad = Partial<Pace> & {
   readonly mode: 'put';
   readonly clients: number;
@@ -19,6 +19,7 @@ export type PutLoad = Partial<Pace> & {
   readonly prefix: string;
   readonly bytes: number;
   readonly count?: number;
+  readonly checksum?: true;
 };
 /** Reads the first `count` objects of a put load: each once, or for `seconds`, in turn. */
 export type GetLoad = Omit<PutLoad, 'mode' | 'perSecond'> & { readonly mode: 'get'; readonly count: number };

@@ -74,7 +74,8 @@ export async function objectsOf(bench: Bench, shape: Shape, bytes: number): Prom
 type Why = Exclude<Row['kind'], 'kelp'>;
 
 export async function recorded(bench: Bench, why: Why, load: PutLoad | GetLoad, loader = bench.loader): Promise<Row> {
-  const names = { kind: why, case: `raw ${load.mode}`, label: describeShape(load) } as const;
+  const checksum = load.mode === 'put' && load.checksum === true ? ' with SHA-256' : '';
+  const names = { kind: why, case: `raw ${load.mode}`, label: `${describeShape(load)}${checksum}` } as const;
   const row = await measure(bench, { names, load, payload: rawPayload, loader });
   bench.record(row);
   return row;

@@ -69,6 +69,7 @@ async function submitBeside(bench: Bench, shape: Shape, { load, messages, ...nam
   await settled(bench);
   const behind = brokerBefore === undefined ? {} : { brokerBehindSeconds: (brokerSeconds(bench) ?? 0) - brokerBefore };
   const after = await raw();
+  if (count === undefined) await recorded(bench, 'raw', { ...putLoad(bench, shape), seconds: bench.seconds / 2, checksum: true });
   const beside = [before.mebibytesPerSecond, after.mebibytesPerSecond];
   const idle = before.brokerPeakBytes;
   const more = idle === undefined || row.brokerPeakBytes === undefined ? {} : { brokerMoreBytes: row.brokerPeakBytes - idle };

@@ -20,6 +20,8 @@ type spec struct {
 	Prefix string  `json:"prefix"`
 	Bytes  int     `json:"bytes"`
 	Count  int64   `json:"count"`
+	// With SHA-256, which the store computes again.
+	Checksum bool `json:"checksum"`
 
 	Table address `json:"table"`
 

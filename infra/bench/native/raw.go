@@ -3,13 +3,14 @@ package main
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
 )
 
-// runPut stores objects of random bytes, all different, under keys that are counted from 0.
+// runPut stores objects of random bytes, all different unless they have a checksum, under keys that are counted from 0.
 func runPut(s *spec) (*result, error) {
 	return loopOf(s).run(func(int) (work, error) {
 		c, sign, err := connectSigned(s.Store, "s3")
@@ -20,9 +21,16 @@ func runPut(s *spec) (*result, error) {
 		if _, err := rand.Read(body); err != nil {
 			return nil, err
 		}
+		checksum := ""
+		if s.Checksum {
+			sum := sha256.Sum256(body)
+			checksum = base64.StdEncoding.EncodeToString(sum[:])
+		}
 		return func(n int64) (int64, error) {
-			binary.LittleEndian.PutUint64(body, uint64(n))
-			request := signedRequest{method: "PUT", path: objectPath(s, n), payload: unsignedPayload, length: len(body)}
+			if !s.Checksum {
+				binary.LittleEndian.PutUint64(body, uint64(n))
+			}
+			request := signedRequest{method: "PUT", path: objectPath(s, n), payload: unsignedPayload, checksum: checksum, length: len(body)}
 			_, _, err := c.do(sign.head(request), body, io.Discard)
 			return int64(len(body)), err
 		}, nil

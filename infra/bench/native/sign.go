@@ -27,6 +27,8 @@ type signedRequest struct {
 	// Lines of headers that are not signed, each ended.
 	more   string
 	length int
+	// Base64 SHA-256 of the body, which the store is to hold it against; empty: none.
+	checksum string
 }
 
 func (s *signer) head(r signedRequest) []byte {
@@ -36,14 +38,19 @@ func (s *signer) head(r signedRequest) []byte {
 		s.date, s.key = date, s.deriveKey(date)
 	}
 	scope := date + "/" + s.address.Region + "/" + s.service + "/aws4_request"
-	const names = "host;x-amz-content-sha256;x-amz-date"
-	canonical := r.method + "\n" + r.path + "\n\nhost:" + s.host + "\nx-amz-content-sha256:" + r.payload + "\nx-amz-date:" + stamp +
+	names, checksum, more := "host;x-amz-content-sha256;x-amz-date", "", r.more
+	if r.checksum != "" {
+		names = "host;x-amz-checksum-sha256;x-amz-content-sha256;x-amz-date"
+		checksum = "\nx-amz-checksum-sha256:" + r.checksum
+		more += "X-Amz-Checksum-Sha256: " + r.checksum + "\r\n"
+	}
+	canonical := r.method + "\n" + r.path + "\n\nhost:" + s.host + checksum + "\nx-amz-content-sha256:" + r.payload + "\nx-amz-date:" + stamp +
 		"\n\n" + names + "\n" + r.payload
 	sum := sha256.Sum256([]byte(canonical))
 	signature := hash(s.key, "AWS4-HMAC-SHA256\n"+stamp+"\n"+scope+"\n"+hex.EncodeToString(sum[:]))
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nX-Amz-Content-Sha256: %s\r\nX-Amz-Date: %s\r\n"+
 		"Authorization: AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%x\r\n%sContent-Length: %d\r\n\r\n",
-		r.method, r.path, s.host, r.payload, stamp, s.address.AccessKey, scope, names, signature, r.more, r.length)
+		r.method, r.path, s.host, r.payload, stamp, s.address.AccessKey, scope, names, signature, more, r.length)
 }
 
 func (s *signer) deriveKey(date string) []byte {
