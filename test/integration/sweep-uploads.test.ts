@@ -136,7 +136,7 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
       });
       const [result] = await broker({ table: hangs }).publisher.publish(topic, submitOf([upload.upload]), caller.signal);
       expect(result).toMatchObject({ code: 'indefinite' });
-      while (lands && (await tailOf(topic)) === 0) await system.sleep(20, signal());
+      await expect.poll(() => tailOf(topic), { timeout: TEST_MS }).toBe(lands ? 1 : 0);
       expect(await leftInShort({ table, store }, topic)).toBe('submitting, 1 objects');
       expect(uploadsOf(await sweepAt(0))).toMatchObject({ submitted: 0, staged: 0 });
       const late = lands ? { submitted: 1, staged: 0 } : { submitted: 0, staged: 1 };
