@@ -22,7 +22,10 @@ export type ObjectStore = {
   delete(key: string, signal: AbortSignal): Promise<void>;
 };
 
-/** `sha256`: 64 hexadecimal digits, of an object that was put with that checksum; undefined: the store doesn't know it. */
+/**
+ * `sha256`: 64 hexadecimal digits, of an object that was put with that checksum; undefined: the store doesn't know it, or hands the
+ * object out under a Content-Encoding, by which readers get other bytes.
+ */
 export type ObjectHead = { readonly bytes: number; readonly sha256: string | undefined };
 
 export type ObjectPage = {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
+import { createSdkStore } from '../../src/adapters/s3/sdk-store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { freshTable, sharedStack } from '../stack.ts';
@@ -107,6 +108,15 @@ describe('J-40 a presigned upload', () => {
     expect(await store.head(objectOf(upload), signal)).toBeUndefined();
     expect(await submit(upload, brokers[which])).toMatchObject({ status: 409, json: { code: 'upload-missing' } });
     expect(await put(upload, 'hello')).toBe('200');
+  });
+
+  test('whose readers would be told to unpack it is not submitted', async () => {
+    const upload = await announce(contentOf('hello'));
+    // Not signed: the store keeps it, and hands it out with the object.
+    expect(await put(upload, 'hello', { 'content-encoding': 'gzip' })).toBe('200');
+    expect(await store.head(objectOf(upload), signal)).toEqual({ bytes: 5, sha256: undefined });
+    expect(await createSdkStore(sharedStack().store).head(objectOf(upload), signal)).toEqual({ bytes: 5, sha256: undefined });
+    expect(await submit(upload)).toMatchObject({ status: 409, json: { code: 'upload-differs', upload: upload.upload } });
   });
 
   test('of bytes without a length is refused', async () => {

@@ -54,7 +54,9 @@ export function createSdkStore(settings: StoreSettings): ObjectStore {
       const command = new HeadObjectCommand({ Bucket, Key: key, ChecksumMode: 'ENABLED' });
       return await attempt('read', signal, async (options) => {
         const answer = await unless(NOT_FOUND, client.send(command, options));
-        return answer && parseObjectHead(String(answer.ContentLength), answer.ChecksumSHA256);
+        if (answer === undefined) return undefined;
+        const { ContentLength, ChecksumSHA256, ContentEncoding } = answer;
+        return parseObjectHead({ contentLength: String(ContentLength), checksum: ChecksumSHA256, contentEncoding: ContentEncoding });
       });
     },
     async list(prefix, { after, limit }, signal) {

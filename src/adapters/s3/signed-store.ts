@@ -95,7 +95,11 @@ function createCall({ bucket, ...settings }: Parameters<typeof createSignedStore
 
 function objectHeadOf({ headers }: Answer): ObjectHead {
   const checksum = headers['x-amz-checksum-sha256'];
-  return parseObjectHead(String(headers['content-length']), typeof checksum === 'string' ? checksum : undefined);
+  return parseObjectHead({
+    contentLength: String(headers['content-length']),
+    checksum: typeof checksum === 'string' ? checksum : undefined,
+    contentEncoding: headers['content-encoding'],
+  });
 }
 
 /** What a whole answer of a read says, or `unavailable` where it makes no sense. */
