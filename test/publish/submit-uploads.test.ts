@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { headKey } from '../../src/format/item-key.ts';
 import { minuteOf, type SegmentId, segmentId, type UploadId, uploadId } from '../../src/model/ids.ts';
@@ -89,6 +90,8 @@ describe('an upload', () => {
     const [a, b] = [await stage(on.world, on.topic), await stage(on.world, on.topic)];
     expect(await sent(on, submitOf([a], 'k'))).toEqual(['s0000000:0']);
     expect(await sent(on, submitOf([a], 'k'))).toEqual(['s0000000:0 again']);
+    // All handlers of a request under a key are one owner.
+    expect((await uploadOf(on.world, on.topic, a)).attempt?.owner).toBe(hash('sha256', 'k'));
     for (const request of [submitOf([a]), submitOf([b, a]), submitOf([a], 'other')]) {
       const [again] = await results(on, request, on.world.broker());
       expect(again).toMatchObject({ kind: 'conflict', code: 'upload-submitted', extra: { upload: a, segment: 's0000000', offset: 0 } });
