@@ -15,6 +15,8 @@ export function countOperations(metrics: string): Operations {
 export const countUploadsChecked = (metrics: string): number => sumOf(metrics, CHECKED);
 
 function sumOf(metrics: string, name: string, label = ''): number {
-  const values = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label));
+  // Without labels there are no brackets.
+  const isOf = (line: string): boolean => line.startsWith(`${name}{`) || line.startsWith(`${name} `);
+  const values = metrics.split('\n').filter((line) => isOf(line) && line.includes(label));
   return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
