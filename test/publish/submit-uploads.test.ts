@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { decodeIdempotency } from '../../src/format/idempotency-item.ts';
 import { headKey } from '../../src/format/item-key.ts';
 import { minuteOf, type SegmentId, segmentId, type UploadId, uploadId } from '../../src/model/ids.ts';
 import type { KelpError } from '../../src/model/errors.ts';
@@ -8,6 +9,7 @@ import type { Topic } from '../../src/model/topic.ts';
 import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
 import { floorUpdate } from '../../src/protocol/floor.ts';
 import type { PublishRequest, PublishResult } from '../../src/publish/request.ts';
+import { submitting } from '../reference/some-uploads.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { readTopicLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
@@ -128,6 +130,25 @@ describe('an upload', () => {
     const producer = { producer: 'p', epoch: 0, sequence: 0 };
     await expect(results(on, { ...submitOf([upload]), segment: segmentId(0), producer })).rejects.toMatchObject({ code: 'invalid-header' });
     expect(await whereIs(on.world, on.topic, upload)).toBe('staged');
+  });
+
+  test('that a younger attempt has is had by one that is younger still; ours is ended before another one is recorded in its place', async () => {
+    const on = await bench();
+    const upload = await stage(on.world, on.topic);
+    const ahead = { ...on.broker.deps, clock: on.world.clock.skewed({ ms: 60_000 }) };
+    await submitting(ahead, on.topic, await uploadOf(on.world, on.topic, upload));
+    const recorded: string[] = [];
+    let guard: unknown;
+    const table = interceptTable(on.world.table, async (call, make) => {
+      if (call.name === 'put request' && call.op === 'put') {
+        recorded.push(...decodeIdempotency(call.item).parts.map(({ cid }) => cid));
+        if (recorded.length === 2) guard = (await on.world.table.get(headKey(on.topic.id, firstSegment(on.topic)), on.world.signal))?.['g'];
+      }
+      return make();
+    });
+    expect(await sent(on, submitOf([upload], 'k'), on.world.broker({ table }))).toEqual(['s0000000:0']);
+    expect(guard).toBe(recorded[0]);
+    expect((await uploadOf(on.world, on.topic, upload)).attempt?.cid).toBe(recorded[1]);
   });
 
   test('that waits for an expected tail is refused, and may be submitted again', async () => {
