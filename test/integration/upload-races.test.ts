@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createMemoryStore } from '../../src/adapters/memory/memory-store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { problemOf } from '../../src/http/problem.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { UploadId } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
@@ -109,8 +110,6 @@ const CODES = [
   'unavailable',
   'timeout',
   'throttled',
-  'table-throttled',
-  'table-conflict',
   'upload-submitted',
   'upload-in-use',
   'upload-expired',
@@ -161,7 +160,7 @@ async function judge(
       if (told !== places[0]) problems.push(`${upload} is at ${places.join()}, and somebody was told ${told}`);
     }
   }
-  const codes = submitted.flatMap(({ result }) => result.flatMap((one) => (one instanceof KelpError ? [one.code] : [])));
+  const codes = submitted.flatMap(({ result }) => result.flatMap((one) => (one instanceof KelpError ? [problemOf(one)['code']] : [])));
   for (const code of new Set(codes)) if (!CODES.includes(code)) problems.push(code);
   return { problems, expired };
 }
