@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRecordingTelemetry } from '../../src/adapters/memory/recording-telemetry.ts';
-import { passedOver, isTouched, isWithin } from '../../src/consume/quarantine.ts';
+import { createQuarantine, isTouched, isWithin, passedOver } from '../../src/consume/quarantine.ts';
 import { uploadKey } from '../../src/format/item-key.ts';
-import { READ_RANGE_BYTES_MAX } from '../../src/model/limits.ts';
-import { QUARANTINE_KNOWN_MS_MAX } from '../../src/model/upload-limits.ts';
+import { uploadId } from '../../src/model/ids.ts';
+import { READ_RANGE_BYTES_MAX, READ_ROUNDS_MAX } from '../../src/model/limits.ts';
+import { QUARANTINE_KNOWN_MS_MAX, QUARANTINES_KNOWN_MAX } from '../../src/model/upload-limits.ts';
 import { calm, createLog, drain, EVERYTHING, type Log, message, messages, shown, values } from './fixture.ts';
 import { appendUpload, find } from './uploaded.ts';
 import { commits, spoil, writeHistory } from './uploaded-history.ts';
@@ -64,6 +65,17 @@ describe('quarantined batches', () => {
     await log.clock.advance(1_000);
     await log.write(segment, 'd');
     expect(await values(log.consumer, (await waiting).slices)).toEqual(['d']);
+  });
+
+  test('of a topic are passed over however many they are: an empty page means that nothing is there', async () => {
+    const log = createLog();
+    const segment = await log.make(ALL);
+    for (let n = 0; n < 2 * READ_ROUNDS_MAX; n += 1) {
+      await find(log, await appendUpload(log, segment, { batches: [messages(`${n}`)] }), { checked: true, bad: [0] });
+    }
+    await log.write(segment, 'x');
+    const page = await log.consumer.readTopic(log.topic, { cursor: 'earliest', ...EVERYTHING, messagesMax: 1 }, calm());
+    expect(await values(log.consumer, page.slices)).toEqual(['x']);
   });
 
   test('a seek by time goes on behind them, though the index names their time', async () => {
@@ -130,6 +142,20 @@ describe('what is known of an upload', () => {
     const page = await readAt(log, segment, 1, consumer);
     expect(await values(consumer, page.slices)).toEqual(['c']);
     expect(page.unchecked).toBe(true);
+  });
+
+  test('is forgotten again where it is of many', async () => {
+    const log = createLog();
+    const { upload } = await appendUpload(log, await log.make(ALL), { batches: [messages('a')] });
+    const item = await log.table.get(uploadKey(log.topic.id, upload), calm());
+    const asked: string[] = [];
+    const get: typeof log.table.get = async ({ sk }) => (asked.push(sk), item);
+    const quarantine = createQuarantine({ table: { ...log.table, get }, clock: log.clock });
+    const ids = Array.from({ length: QUARANTINES_KNOWN_MAX + 1 }, (_, n) => uploadId(n * 60_000, '000000000'));
+    for (const id of ids) await quarantine.of(log.topic.id, id, calm());
+    asked.length = 0;
+    for (const id of ids.toReversed()) await quarantine.of(log.topic.id, id, calm());
+    expect(asked).toEqual(ids.slice(0, 1));
   });
 
   test('an upload without its item is damage that is named, since nobody knows what was found in it', async () => {
