@@ -1,21 +1,17 @@
-import type { BatchPlace, ReadBounds, ReadFrom, SegmentPage } from '../consume/page.ts';
-import type { SegmentId } from '../model/ids.ts';
-import type { Topic } from '../model/topic.ts';
+import type { BatchPlace, ReadFrom, SegmentPage } from '../consume/page.ts';
 import { answer, answerPieces, JSON_TYPE } from './answer.ts';
-import type { Call, Handler } from './call.ts';
+import type { Handler } from './call.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, REFERENCES_MEDIA, SSE_MEDIA } from './media-type.ts';
 import { batchPieces } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf, successorsText } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
+import { readPage } from './read-page.ts';
 import { inlineBytesOf, readBoundsOf, readFromOf, referenceBoundsOf, SEGMENT_READ_PARAMETERS } from './read-request.ts';
 import { referencesAnswer } from './reference-page.ts';
 import { showUploads, type ShownPage } from './show-uploads.ts';
 import { streamSegment } from './stream-segment.ts';
-import { whileWaiting } from './wait.ts';
 import type { ReaderDependencies } from './waiters.ts';
-import { segmentIdOf, STALE_FOR_READS, withTopic } from './with-topic.ts';
-
-type Wanted = { readonly segment: SegmentId; readonly from: ReadFrom } & ReadBounds;
+import { segmentIdOf } from './with-topic.ts';
 
 /** A page below the tail is what it is for ever: ids of segments are never used again. */
 const HISTORY = { 'cache-control': 'private, max-age=86400, immutable', vary: 'Accept, Authorization' } as const;
@@ -42,18 +38,6 @@ export function createReadSegment(deps: ReaderDependencies): Handler {
     const shown = await showUploads(deps, messages, { topic, segment, inlineBytesMax }, call.signal);
     return pageAnswer({ ...page, nextOffset: shown.next ?? page.nextOffset }, shown, { format, isImmutable });
   };
-}
-
-/** `topic`: the one that it was read of. */
-type ReadPage<P> = { readonly topic: Topic; readonly page: P };
-type Read<P> = (topic: Topic, wanted: Wanted, signal: AbortSignal) => Promise<P>;
-
-function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<ReadPage<P>> {
-  const waits = { waitMs: wanted.waitMs, signal: call.signal };
-  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => ({
-    topic,
-    page: await whileWaiting(deps, waits, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
-  }));
 }
 
 const isHistory = (from: ReadFrom, page: SegmentPage): boolean =>

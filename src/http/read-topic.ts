@@ -1,20 +1,15 @@
-import type { ReadBounds } from '../consume/page.ts';
-import type { Topic } from '../model/topic.ts';
 import { answer, JSON_TYPE } from './answer.ts';
-import type { Call, Handler } from './call.ts';
+import type { Handler } from './call.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, negotiate, REFERENCES_MEDIA, SSE_MEDIA } from './media-type.ts';
 import { frameBatches } from './batch-bytes.ts';
 import { jsonPage, linesPage, messagesOf } from './page-bytes.ts';
 import { parseQuery } from './query.ts';
+import { readPage } from './read-page.ts';
 import { inlineBytesOf, readBoundsOf, referenceBoundsOf, TOPIC_READ_PARAMETERS } from './read-request.ts';
 import { referencesAnswer } from './reference-page.ts';
 import { cursorBehind, showUploads } from './show-uploads.ts';
 import { streamTopic } from './stream-topic.ts';
-import { whileWaiting } from './wait.ts';
 import type { ReaderDependencies } from './waiters.ts';
-import { STALE_FOR_READS, withTopic } from './with-topic.ts';
-
-type Wanted = { readonly cursor: string } & ReadBounds;
 
 export function createReadTopic(deps: ReaderDependencies): Handler {
   return async (call) => {
@@ -37,16 +32,4 @@ export function createReadTopic(deps: ReaderDependencies): Handler {
     if (format === NDJSON_MEDIA) return answer(linesPage(shown.messages), NDJSON_MEDIA, { 'kelp-cursor': cursor });
     return answer(jsonPage(shown.messages, `"cursor":${JSON.stringify(cursor)}}`), JSON_TYPE);
   };
-}
-
-/** `topic`: the one that it was read of. */
-type ReadPage<P> = { readonly topic: Topic; readonly page: P };
-type Read<P> = (topic: Topic, wanted: Wanted, signal: AbortSignal) => Promise<P>;
-
-function readPage<P>(deps: ReaderDependencies, call: Call, wanted: Wanted, read: Read<P>): Promise<ReadPage<P>> {
-  const waits = { waitMs: wanted.waitMs, signal: call.signal };
-  return withTopic(call, { topics: deps.topics, stale: STALE_FOR_READS }, async (topic) => ({
-    topic,
-    page: await whileWaiting(deps, waits, (waitMs, signal) => read(topic, { ...wanted, waitMs }, signal)),
-  }));
 }
