@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { headKey } from '../../src/format/item-key.ts';
 import { decodeHead } from '../../src/format/head-item.ts';
 import { batchObjectKey } from '../../src/format/object-key.ts';
-import { REFERENCE_MS } from '../../src/model/upload-limits.ts';
+import { REFERENCE_MS, REFERENCES_BATCHES_MAX } from '../../src/model/upload-limits.ts';
 import { type Follow, followReferences, REFERENCES, type StretchReference } from '../clients/follow-references.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { type Log, openLog, one } from './log.ts';
@@ -62,6 +62,14 @@ describe('references to batches of a segment', () => {
     const { references } = (await log.read('?offset=3&limit=1', REFERENCES)).json;
     expect(references).toMatchObject([{ firstOffset: 3, count: 1, batches: [{ firstOffset: 0, count: 4 }] }]);
     expect(await valuesOf(references)).toEqual(['3=3']);
+  });
+
+  test('an answer has as many as it may, and the next one goes on', async () => {
+    const log = await openLog(t);
+    await publishBatches(log, Array<number>(REFERENCES_BATCHES_MAX + 1).fill(1));
+    const [page, next] = [await log.read('', REFERENCES), await log.read(`?offset=${REFERENCES_BATCHES_MAX}`, REFERENCES)];
+    expect(page.json).toMatchObject({ references: [{ count: REFERENCES_BATCHES_MAX }], nextOffset: REFERENCES_BATCHES_MAX });
+    expect(next.json).toMatchObject({ references: [{ count: 1 }], nextOffset: REFERENCES_BATCHES_MAX + 1 });
   });
 
   test('any batches, any page: all of them are all messages', async () => {
