@@ -40,6 +40,14 @@ export type Configuration = StoresConfiguration & {
   readonly sweepMs: number;
 };
 
+/** What differs between runtimes. */
+export type RuntimeBounds = {
+  /** Of a request, at most, and unless the environment says less. */
+  readonly requestBytesMax: number;
+  readonly defaults: Variables;
+};
+
+const PROCESS: RuntimeBounds = { requestBytesMax: REQUEST_BYTES_MAX, defaults: {} };
 const REQUEST_BYTES_MIN = 65_536;
 const RANDOM_ID_BYTES = 4;
 
@@ -48,9 +56,8 @@ const port = variable('a port from 0 to 65535', (text) => isInteger(text, 0, 65_
 const rootToken = variable(`a token of at least ${SECRET_LENGTH_MIN} characters [A-Za-z0-9._~+/=-]`, matching(/^[\w.~+/=-]{16,1024}$/));
 const brokerId = variable('a name of 1 to 32 characters [a-z0-9-], the first no hyphen', isBrokerId);
 const zone = variable('a name of 1 to 64 characters [A-Za-z0-9._-]', matching(/^[A-Za-z0-9._-]{1,64}$/));
-const requestBytesMax = variable(`a number of bytes from ${REQUEST_BYTES_MIN} to ${REQUEST_BYTES_MAX}`, (text) =>
-  isInteger(text, REQUEST_BYTES_MIN, REQUEST_BYTES_MAX),
-);
+const requestBytes = (max: number) =>
+  variable(`a number of bytes from ${REQUEST_BYTES_MIN} to ${max}`, (text) => isInteger(text, REQUEST_BYTES_MIN, max));
 const rebalanceMs = variable(`a number of milliseconds from ${SAMPLE_MS_MIN} to ${REBALANCE_CALL_MS}, or 0`, (text) => {
   return text === '0' || isInteger(text, SAMPLE_MS_MIN, REBALANCE_CALL_MS);
 });
@@ -58,25 +65,26 @@ const sweepMs = variable(`a number of milliseconds from ${SWEEP_EVERY_MS_MIN} to
   return text === '0' || isInteger(text, SWEEP_EVERY_MS_MIN, SWEEP_EVERY_MS_MAX);
 });
 
-const Environment = z.object({
-  ...COMMON_VARIABLES,
-  KELP_HOST: z.prefault(host, '127.0.0.1'),
-  KELP_PORT: z.prefault(port, '7333'),
-  KELP_ROOT_TOKEN: rootToken,
-  KELP_SECRET: secrets,
-  KELP_BROKER_ID: z.optional(brokerId),
-  KELP_ZONE: z.optional(zone),
-  KELP_PUBLIC_URL: z.optional(url),
-  KELP_REQUEST_BYTES_MAX: z.prefault(requestBytesMax, String(REQUEST_BYTES_MAX)),
-  KELP_REBALANCE_MS: z.prefault(rebalanceMs, String(REBALANCE_MS)),
-  KELP_SWEEP_MS: z.prefault(sweepMs, String(SWEEP_EVERY_MS)),
-  ...STORE_VARIABLES,
-});
-type Environment = z.infer<typeof Environment>;
+const environmentOf = ({ requestBytesMax }: RuntimeBounds) =>
+  z.object({
+    ...COMMON_VARIABLES,
+    KELP_HOST: z.prefault(host, '127.0.0.1'),
+    KELP_PORT: z.prefault(port, '7333'),
+    KELP_ROOT_TOKEN: rootToken,
+    KELP_SECRET: secrets,
+    KELP_BROKER_ID: z.optional(brokerId),
+    KELP_ZONE: z.optional(zone),
+    KELP_PUBLIC_URL: z.optional(url),
+    KELP_REQUEST_BYTES_MAX: z.prefault(requestBytes(requestBytesMax), String(requestBytesMax)),
+    KELP_REBALANCE_MS: z.prefault(rebalanceMs, String(REBALANCE_MS)),
+    KELP_SWEEP_MS: z.prefault(sweepMs, String(SWEEP_EVERY_MS)),
+    ...STORE_VARIABLES,
+  });
+type Environment = z.infer<ReturnType<typeof environmentOf>>;
 
-/** Reads and checks the environment. `defaults`: of this runtime, where they differ from a process'. Errors as of {@link readVariables}. */
-export function readConfiguration(environment: Variables, defaults: Variables = {}): Configuration {
-  return toConfiguration(readVariables(Environment, environment, defaults));
+/** Reads and checks the environment. Errors as of {@link readVariables}. */
+export function readConfiguration(environment: Variables, bounds: RuntimeBounds = PROCESS): Configuration {
+  return toConfiguration(readVariables(environmentOf(bounds), environment, bounds.defaults));
 }
 
 function toConfiguration(from: Environment): Configuration {

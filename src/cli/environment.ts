@@ -27,7 +27,10 @@ export const secrets = variable(
   `a secret of at least ${SECRET_LENGTH_MIN} characters, or two with a comma between them`,
   matching(/^[^\s,]{16,1024}(,[^\s,]{16,1024})?$/),
 );
-const bucket = variable('a bucket name of 3 to 63 characters [a-z0-9.-]', matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/));
+const bucket = variable(
+  'a bucket name of 3 to 63 characters [a-z0-9.-], no two dots in a row, and no IP address',
+  matching(/^(?!.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/),
+);
 const table = variable('a table name of 3 to 255 characters [a-zA-Z0-9_.-]', matching(/^[a-zA-Z0-9_.-]{3,255}$/));
 
 /** The table, by which brokers know each other, and the secret by which they speak. */

@@ -99,6 +99,8 @@ describe('readConfiguration', () => {
     ['KELP_TABLE_ENDPOINT', 'http://'],
     ['KELP_S3_BUCKET', 'UPPER'],
     ['KELP_S3_BUCKET', 'ab'],
+    ['KELP_S3_BUCKET', 'a..b'],
+    ['KELP_S3_BUCKET', '10.0.0.5'],
     ['KELP_TABLE', 'ab'],
     ['KELP_REQUEST_BYTES_MAX', '16777217'],
     ['KELP_REQUEST_BYTES_MAX', '1e6'],
