@@ -1,45 +1,77 @@
 import { crc32c } from '#crc32c';
-import { parquetReadObjects } from 'hyparquet';
+import { type FileMetaData, parquetScan } from 'hyparquet';
 import { decodeUtf8 } from '../format/utf8.ts';
 import type { ArchivedMessage } from '../model/archived-file.ts';
-import type { Bytes, Header } from '../model/message.ts';
+import type { Bytes } from '../model/message.ts';
 import type { FileCompression } from '../ports/file-compression.ts';
 import { damagedFile } from './damaged-file.ts';
 import { toHex } from './file-metadata.ts';
 import type { ArchivedGroup, FileFooter } from './read-footer.ts';
 
-/** Offsets follow from the group's first; the checksum covers those in the file. */
-const COLUMNS = ['kelp_partition', 'kelp_key', 'kelp_value', 'kelp_headers', 'kelp_timestamp', 'kelp_committed'];
-
-type Row = {
-  readonly kelp_partition: number;
-  readonly kelp_key: Bytes;
-  readonly kelp_value: Bytes | null | undefined;
-  readonly kelp_headers: readonly { readonly name: string; readonly value: Bytes | null | undefined }[];
-  readonly kelp_timestamp: number;
-  readonly kelp_committed: number;
+type Stored = { readonly group: ArchivedGroup; readonly bytes: Bytes };
+type MaybeBytes = Bytes | null | undefined;
+/** One entry a message. */
+type Columns = {
+  readonly kelp_partition: ArrayLike<number>;
+  readonly kelp_key: ArrayLike<Bytes>;
+  readonly kelp_value: ArrayLike<MaybeBytes>;
+  readonly kelp_headers: ArrayLike<readonly { readonly name: string; readonly value: MaybeBytes }[]>;
+  readonly kelp_timestamp: ArrayLike<number>;
+  readonly kelp_committed: ArrayLike<number>;
 };
 
-/** The messages of a row group, of which `bytes` are those of its range. Their parts are views of shared memory. Error `corrupt`. */
-export async function readGroup(
-  compression: FileCompression,
-  { metadata }: FileFooter,
-  stored: { readonly group: ArchivedGroup; readonly bytes: Bytes },
-): Promise<ArchivedMessage[]> {
-  const { group, bytes } = stored;
-  if (bytes.length !== group.range.length || toHex(crc32c(bytes)) !== group.checksum) throw damagedFile('a row group has another checksum');
-  const rowStart = metadata.row_groups.slice(0, group.index).reduce((rows, one) => rows + Number(one.num_rows), 0);
-  const options = { metadata, rowStart, rowEnd: rowStart + group.count, columns: COLUMNS, utf8: false, parsers: PARSERS };
-  const file = { byteLength: group.range.start + bytes.length, slice: sliceOf(stored) };
-  const rows = await parquetReadObjects({ ...options, file, compressors: { ZSTD: compression.decompress } });
-  return rows.map((row, index) => toMessage(row as Row, group.first + index));
-}
+/** Offsets follow from the group's first; the checksum covers those in the file. */
+const COLUMNS = ['kelp_partition', 'kelp_key', 'kelp_value', 'kelp_headers', 'kelp_timestamp', 'kelp_committed'];
 
 /** Numbers and texts as the messages have them: a mark at the start of a text is part of it. */
 const PARSERS = {
   timestampFromMilliseconds: Number as unknown as (milliseconds: bigint) => Date,
   stringFromBytes: textOf,
 };
+
+/** The messages of a row group, of which `bytes` are those of its range. Their parts are views of shared memory. Error `corrupt`. */
+export async function readGroup(compression: FileCompression, { metadata }: FileFooter, stored: Stored): Promise<ArchivedMessage[]> {
+  const { group, bytes } = stored;
+  if (bytes.length !== group.range.length || toHex(crc32c(bytes)) !== group.checksum) throw damagedFile('a row group has another checksum');
+  const columns = await readColumns(compression, metadata, stored);
+  return Array.from({ length: group.count }, (_, at) => messageAt(columns, at, group.first));
+}
+
+async function readColumns(compression: FileCompression, metadata: FileMetaData, stored: Stored): Promise<Columns> {
+  const { group, bytes } = stored;
+  const rowStart = metadata.row_groups.slice(0, group.index).reduce((rows, one) => rows + Number(one.num_rows), 0);
+  const rows = { rowStart, rowEnd: rowStart + group.count };
+  const file = { byteLength: group.range.start + bytes.length, slice: sliceOf(stored) };
+  const compressors = { ZSTD: compression.decompress };
+  try {
+    // A scan keeps what it has read, so each row group gets one of its own.
+    const scan = await parquetScan({ file, metadata, ...rows, columns: COLUMNS, utf8: false, parsers: PARSERS, compressors });
+    const data = await Promise.all(COLUMNS.map(async (column) => [column, await scan.readColumn({ column, ...rows })] as const));
+    return Object.fromEntries(data) as unknown as Columns;
+  } catch (error) {
+    throw damagedFile('a row group with a right checksum does not decode', error);
+  }
+}
+
+function messageAt(columns: Columns, at: number, first: number): ArchivedMessage {
+  const partition = columns.kelp_partition[at];
+  const key = columns.kelp_key[at];
+  const headers = columns.kelp_headers[at];
+  const timestampMs = columns.kelp_timestamp[at];
+  const committedMs = columns.kelp_committed[at];
+  if (partition === undefined || !key || !headers || timestampMs === undefined || committedMs === undefined) {
+    throw damagedFile('a column is shorter than its row group');
+  }
+  return {
+    offset: first + at,
+    partition,
+    key,
+    value: columns.kelp_value[at] ?? null,
+    headers: headers.map(({ name, value }) => ({ name, value: value ?? null })),
+    timestampMs,
+    committedMs,
+  };
+}
 
 function textOf(bytes: Bytes): string {
   const text = decodeUtf8(bytes);
@@ -48,24 +80,10 @@ function textOf(bytes: Bytes): string {
 }
 
 /** The format's library asks for ranges of the file; all of them lie in this group. */
-function sliceOf({ group, bytes }: { readonly group: ArchivedGroup; readonly bytes: Bytes }): (start: number, end?: number) => ArrayBuffer {
+function sliceOf({ group, bytes }: Stored): (start: number, end?: number) => ArrayBuffer {
   return (start, end = group.range.start + bytes.length) => {
     const from = start - group.range.start;
     if (from < 0 || end - group.range.start > bytes.length) throw damagedFile('a column lies outside of its row group');
     return new Uint8Array(bytes.subarray(from, end - group.range.start)).buffer;
   };
 }
-
-function toMessage(row: Row, offset: number): ArchivedMessage {
-  return {
-    offset,
-    partition: row.kelp_partition,
-    key: row.kelp_key,
-    value: row.kelp_value ?? null,
-    headers: row.kelp_headers.map(toHeader),
-    timestampMs: row.kelp_timestamp,
-    committedMs: row.kelp_committed,
-  };
-}
-
-const toHeader = ({ name, value }: Row['kelp_headers'][number]): Header => ({ name, value: value ?? null });

@@ -53,6 +53,7 @@ def with_pyarrow(where):
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
     from pyarrow.fs import S3FileSystem
 
     store = S3FileSystem(
@@ -61,6 +62,7 @@ def with_pyarrow(where):
     # Without being told, it takes all that is no number for text.
     folders = ds.partitioning(pa.schema([("kelp_date", pa.date32()), ("kelp_segment", pa.string())]), flavor="hive")
     data = ds.dataset(f"{where['bucket']}/{where['folder']}", filesystem=store, format="parquet", partitioning=folders)
+    files = [pq.ParquetFile(path, filesystem=store).metadata for path in sorted(data.files)]
     date = pa.scalar(where["date"]).cast(pa.date32())
     table = data.to_table().sort_by([(name, "ascending") for name in ("kelp_date", "kelp_segment", "kelp_offset")])
     text = pc.cast(table["kelp_date"], pa.string())
@@ -81,6 +83,7 @@ def with_pyarrow(where):
     first, last = pc.min_max(milliseconds("kelp_timestamp")).as_py().values()
     return {
         "version": pa.__version__,
+        "rowGroups": [[bounds(file, index) for index in range(file.num_row_groups)] for file in files],
         "columns": table.column_names,
         "dateType": str(table.schema.field("kelp_date").type),
         "byDate": counts(text),
@@ -139,6 +142,14 @@ def with_polars(where):
         "tombstones": number(pl.col("kelp_value").is_null()),
         "rows": [[*row[:2], *plain(row[2:5]), *row[5:]] for row in rows.iter_rows()],
     }
+
+
+def bounds(file, index):
+    """Rows, and the least and highest value of columns of whole numbers, by the file's footer alone."""
+    group = file.row_group(index)
+    chunks = {group.column(at).path_in_schema: group.column(at).statistics for at in range(group.num_columns)}
+    shown = lambda name: [chunks[name].min_raw, chunks[name].max_raw]
+    return [group.num_rows, *shown("kelp_offset"), *shown("kelp_timestamp")]
 
 
 def counts(column):

@@ -13,7 +13,7 @@ import { type ArchivedMessage, dateOf } from '../../../src/model/archived-file.t
 import { segmentId, type SegmentId, type TopicId } from '../../../src/model/ids.ts';
 import { TIMESTAMP_MS_MAX } from '../../../src/model/limits.ts';
 import type { Header, Message } from '../../../src/model/message.ts';
-import { archived, fileOf, jsonMessage, write } from '../../archive/some-file.ts';
+import { archived, fileOf, jsonMessage, SOME_TIME_MS, write } from '../../archive/some-file.ts';
 import { freshPrefix, sharedStack } from '../../stack.ts';
 
 const SCRIPT = join(import.meta.dirname, 'read-files.py');
@@ -178,3 +178,23 @@ describe.each([
     expect(different).toEqual([]);
   });
 });
+
+test(
+  'pyarrow finds the bounds of each row group in its footer',
+  async () => {
+    const { rowGroups } = (await read('pyarrow')) as Found & { readonly rowGroups: number[][][] };
+    const half = unusual.length;
+    const of = (timeMs: number): number => SOME_TIME_MS + timeMs;
+    expect(rowGroups).toEqual([
+      [[half, 0, half - 1, 0, TIMESTAMP_MS_MAX]],
+      [[half, half, 2 * half - 1, 0, TIMESTAMP_MS_MAX]],
+      [
+        [32_768, 0, 32_767, of(0), of(32_767)],
+        [7_232, 32_768, 39_999, of(32_768), of(39_999)],
+      ],
+      [[half, 2 ** 33, 2 ** 33 + half - 1, 0, TIMESTAMP_MS_MAX]],
+      [[2, 5, 6, 0, 1]],
+    ]);
+  },
+  READ_MS,
+);
