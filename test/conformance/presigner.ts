@@ -174,6 +174,13 @@ export function describePresigner(name: string, make: () => Promise<PresignerUnd
         expect([status, body.length]).toEqual([200, 0]);
       });
 
+      test('of a key as archived files have it gives its bytes', async () => {
+        const key = `${freshKey()}/t.x_1-a/kelp_date=2026-01-31/0000-0001.parquet`;
+        await under.store.put(key, [text('hello')], signal);
+        const { status, body } = await under.send(under.presigner.get(key, MINUTE_MS), signal);
+        expect([status, body]).toEqual([200, text('hello')]);
+      });
+
       test('gives a range, and no other one', async () => {
         const request = under.presigner.get(await stored('0123456789'), MINUTE_MS, { start: 2, bytes: 5 });
         expect(request.headers).toEqual({ range: 'bytes=2-6' });

@@ -8,7 +8,7 @@ import { createChildren } from '../../../infra/local/processes.ts';
 import { CACHE_DIR, findDataReaders } from '../../../infra/local/tools.ts';
 import { createLeanStore } from '../../../src/adapters/s3/lean-store.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
-import { archivedFileKey, archivedFilesPrefix } from '../../../src/format/object-key.ts';
+import { archivedFileKey, archivedFilesPrefix, parseArchivedFileKey } from '../../../src/format/object-key.ts';
 import { type ArchivedMessage, dateOf } from '../../../src/model/archived-file.ts';
 import { segmentId, type SegmentId, type TopicId } from '../../../src/model/ids.ts';
 import { TIMESTAMP_MS_MAX } from '../../../src/model/limits.ts';
@@ -110,6 +110,14 @@ afterAll(() => {
 
 const many = (length: number): Message[] => Array.from({ length }, (_, number) => jsonMessage(number, 10));
 
+/** What each reader has found, once for all tests. */
+const reads = new Map<string, Promise<Found>>();
+const readBy = (reader: string): Promise<Found> => {
+  const known = reads.get(reader) ?? read(reader);
+  reads.set(reader, known);
+  return known;
+};
+
 async function read(reader: string): Promise<Found> {
   const { endpoint, bucket, region, accessKey, secretKey } = sharedStack().store;
   const folder = archivedFilesPrefix(name, topic).replace(/\/$/, '');
@@ -146,7 +154,7 @@ describe.each([
 ])('J-34 archived files by %s', (reader, dateType) => {
   let found: Found;
   beforeAll(async () => {
-    found = await read(reader);
+    found = await readBy(reader);
   }, READ_MS);
 
   test('are as many by date, segment and hour as were written, whatever the time zone', () => {
@@ -182,7 +190,7 @@ describe.each([
 test(
   'pyarrow finds the bounds of each row group in its footer',
   async () => {
-    const { rowGroups } = (await read('pyarrow')) as Found & { readonly rowGroups: number[][][] };
+    const { rowGroups } = (await readBy('pyarrow')) as Found & { readonly rowGroups: number[][][] };
     const half = unusual.length;
     const of = (timeMs: number): number => SOME_TIME_MS + timeMs;
     expect(rowGroups).toEqual([
@@ -198,3 +206,15 @@ test(
   },
   READ_MS,
 );
+
+test('the store lists files in the order of date, segment and offset', async () => {
+  const store = createLeanStore({ ...sharedStack().store, clock: createSystemClock() });
+  const { objects } = await store.list(archivedFilesPrefix(name, topic), { limit: 100 }, AbortSignal.timeout(READ_MS));
+  expect(objects.map(({ key }) => parseArchivedFileKey(key)).map((file) => [file?.date, file?.segment, file?.first])).toEqual([
+    ['2026-10-24', segmentId(0), 0],
+    ['2026-10-25', segmentId(0), unusual.length],
+    ['2026-10-25', segmentId(1), 0],
+    ['2026-10-25', segmentId(36), 2 ** 33],
+    ['2026-10-25', segmentId(37), 5],
+  ]);
+});
