@@ -1,7 +1,7 @@
 import type { Context as LambdaContext, APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Hono } from 'hono';
 import { handle } from 'hono/aws-lambda';
-import { invalid } from '../model/errors.ts';
+import { invalid, type KelpError } from '../model/errors.ts';
 import { FUNCTION_ANSWER_BYTES_MAX, RUNTIME_MARGIN_MS } from '../model/function-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import { timedOut } from './deadline.ts';
@@ -33,8 +33,25 @@ const TEXT = /^(?:text\/|application\/(?:[a-z.]+\+)?json|application\/x-ndjson)/
 
 /** The app behind API Gateway (payload 2.0) or a function URL. */
 export function createFunctionHandler(app: Hono, invocations: Invocations): FunctionHandler {
-  const respond = handle(app, { isContentTypeBinary: (type) => !TEXT.test(type) }) as FunctionHandler;
+  const respond = adapted(app, { isContentTypeBinary: (type) => !TEXT.test(type) });
   return async (event, context) => fitting(await invocations.run(context, () => respond(checkedEvent(event), context)));
+}
+
+const NO_REQUEST = 'method, path or headers are not those of an HTTP request';
+
+/** By the platform's adapter. What it can make no request of, it answers by itself, as an error of its own: here, that is a problem. */
+export function adapted(app: Pick<Hono, 'fetch'>, options?: Parameters<typeof handle>[1]): FunctionHandler {
+  return async (event, context) => {
+    let isRequest = false;
+    const asked: Pick<Hono, 'fetch'> = {
+      fetch(...request) {
+        isRequest = true;
+        return app.fetch(...request);
+      },
+    };
+    const result = await (handle(asked as Hono, options) as FunctionHandler)(event, context);
+    return isRequest ? result : refusalOf(invalid('invalid-request', 'request', NO_REQUEST));
+  };
 }
 
 export function createInvocations(deps: InvocationsDeps): Invocations {
@@ -86,6 +103,10 @@ function fitting(result: APIGatewayProxyStructuredResultV2): APIGatewayProxyStru
   const { body = '' } = result;
   // At most two characters of the platform's JSON, or three bytes, stand for one of ours.
   if (body.length * 3 <= FUNCTION_ANSWER_BYTES_MAX || Buffer.byteLength(JSON.stringify(result)) <= FUNCTION_ANSWER_BYTES_MAX) return result;
-  const problem = problemOf(invalid('too-large', 'maxBytes', TOO_LARGE));
+  return refusalOf(invalid('too-large', 'maxBytes', TOO_LARGE));
+}
+
+function refusalOf(error: KelpError): APIGatewayProxyStructuredResultV2 {
+  const problem = problemOf(error);
   return { statusCode: problem.status, headers: { ...PROBLEM_HEADERS }, body: problemText(problem), isBase64Encoded: false };
 }

@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEventV2, Context as LambdaContext, StreamifyHandler } from 'aws-lambda';
 import type { Hono } from 'hono';
-import { handle } from 'hono/aws-lambda';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { checkedEvent } from './function-environment.ts';
-import type { FunctionHandler, Invocations } from './function-handler.ts';
+import { adapted, type Invocations } from './function-handler.ts';
+import { PROBLEM_HEADERS } from './problem.ts';
 
 /** Called by a platform that streams. */
 export type StreamingHandler = StreamifyHandler<APIGatewayProxyEventV2>;
@@ -22,7 +22,7 @@ export function createStreamingHandler(app: Hono, platform: StreamingPlatform, i
   );
 }
 
-/** The adapter makes the request, and gets an answer of no meaning; its own, where it has refused the event, is the answer. */
+/** The adapter makes the request, and gets an answer of no meaning; where it can't, what it says is the answer. */
 async function answerOf(app: Hono, event: APIGatewayProxyEventV2, context: LambdaContext): Promise<Response> {
   let response: Response | undefined;
   const taking = {
@@ -31,8 +31,8 @@ async function answerOf(app: Hono, event: APIGatewayProxyEventV2, context: Lambd
       return new Response(null, { status: 204 });
     },
   };
-  const refusal = await (handle(taking as Hono) as FunctionHandler)(event, context);
-  return response ?? new Response(refusal.body ?? null, { status: refusal.statusCode ?? 500 });
+  const refusal = await adapted(taking)(event, context);
+  return response ?? new Response(refusal.body ?? null, { status: refusal.statusCode ?? 500, headers: PROBLEM_HEADERS });
 }
 
 async function send(platform: StreamingPlatform, response: Response, stream: Writable): Promise<void> {
