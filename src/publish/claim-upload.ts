@@ -16,7 +16,7 @@ export type Wish = {
 };
 
 /**
- * `contended`: somebody else's attempt stands there, and was left alone. `barred`: for good, whoever asks for it. `lost`: another
+ * `contended`: somebody else's attempt stands there that may land yet, and was left alone. `barred`: for good, whoever asks for it. `lost`: another
  * request has it now. `unknown`: nobody can tell any more what became of it. `outdated`: this one has another attempt by now. `outranked`: to be replaced by a younger attempt than `by`.
  */
 export type Claimed =
@@ -64,8 +64,9 @@ async function takeOver(
   { upload, attempt }: ClaimPlan & { readonly plan: 'find-out' },
   signal: AbortSignal,
 ): Promise<Claimed | Put> {
-  if (!mayTakeOver && attempt.owner !== claim.attempt.owner) return { claimed: 'contended' };
-  let plan = planTakeOver({ upload, attempt, fate: await readAttemptFate(deps, topic, attempt, signal) }, claim, deps.clock.nowMs());
+  const fate = await readAttemptFate(deps, topic, attempt, signal);
+  if (fate.fate === 'open' && !mayTakeOver && attempt.owner !== claim.attempt.owner) return { claimed: 'contended' };
+  let plan = planTakeOver({ upload, attempt, fate }, claim, deps.clock.nowMs());
   if (plan.plan === 'kill')
     plan = planTakeOver({ upload, attempt, fate: await endAttempt(deps, topic, attempt, signal) }, claim, deps.clock.nowMs());
   switch (plan.plan) {

@@ -31,25 +31,31 @@ type Held = Claimed & { readonly claimed: 'held' };
 type Refused = Exclude<Claimed, { readonly claimed: 'held' | 'contended' }>;
 
 /**
- * U1: an attempt is sent only once each upload in it names it. First those that nobody else has, side by side; then the others, one
- * after the other: who takes one away has all that nobody disputes by then, so that of two requests one wins.
+ * U1: an attempt is sent only once each upload in it names it. First those that nobody else has, side by side; then of the others one,
+ * and again: who takes one away has all that nobody disputes by then, so that of two requests one wins. With an attempt that is ended
+ * all of its uploads are free, so there are as many rounds as there are requests in the way, not as uploads.
  */
 export async function claimUploads(deps: AttemptDeps, wanted: Wanted, claimant: Claimant, signal: AbortSignal): Promise<Claims> {
   const { topic } = wanted;
   const uploads = wanted.uploads.toSorted((a, b) => (a.upload < b.upload ? -1 : 1));
-  const wishes = uploads.map((one): Wish => ({ topic, upload: one.upload, claim: claimOf(wanted, claimant, one), mayTakeOver: false }));
-  const first = await inParallel(wishes, wanted.parallelMax, (wish) => claimUpload(deps, wish, signal));
-  for (const one of first) if (isHeld(one)) claimant.had.add(one.upload.upload);
-  const refused = first.find(isRefused);
-  if (refused !== undefined) return { held: undefined, outcome: await outcomeOf(deps, wanted, refused, signal) };
-  const held = first.filter(isHeld).map(({ upload }) => upload);
-  for (const wish of wishes.filter((_, index) => first[index]?.claimed === 'contended')) {
-    const one = await claimUpload(deps, { ...wish, mayTakeOver: true }, signal);
-    if (isRefused(one)) return { held: undefined, outcome: await outcomeOf(deps, wanted, one, signal) };
-    if (!isHeld(one)) throw new Error(`upload ${wish.upload} was left to somebody else`);
-    claimant.had.add(wish.upload);
-    held.push(one.upload);
+  let wishes = uploads.map((one): Wish => ({ topic, upload: one.upload, claim: claimOf(wanted, claimant, one), mayTakeOver: false }));
+  const held: Upload[] = [];
+  const keep = (claimed: readonly Claimed[]): Refused | undefined => {
+    for (const { upload } of claimed.filter(isHeld)) {
+      claimant.had.add(upload.upload);
+      held.push(upload);
+    }
+    return claimed.find(isRefused);
+  };
+  for (;;) {
+    const claimed = await inParallel(wishes, wanted.parallelMax, (wish) => claimUpload(deps, wish, signal));
+    const [next, ...others] = wishes.filter((_, index) => claimed[index]?.claimed === 'contended');
+    const refused = keep(claimed) ?? (next && keep([await claimUpload(deps, { ...next, mayTakeOver: true }, signal)]));
+    if (refused !== undefined) return { held: undefined, outcome: await outcomeOf(deps, wanted, refused, signal) };
+    if (next === undefined) break;
+    wishes = others;
   }
+  if (held.length < uploads.length) throw new Error('an upload was left to somebody else');
   return { held };
 }
 

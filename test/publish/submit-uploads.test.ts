@@ -6,7 +6,7 @@ import { minuteOf, type SegmentId, segmentId, type UploadId, uploadId } from '..
 import type { KelpError } from '../../src/model/errors.ts';
 import { partitionOf } from '../../src/model/partition.ts';
 import type { Topic } from '../../src/model/topic.ts';
-import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
+import { UPLOAD_MS, UPLOADS_PARALLEL_MAX } from '../../src/model/upload-limits.ts';
 import { floorUpdate } from '../../src/protocol/floor.ts';
 import type { PublishRequest, PublishResult } from '../../src/publish/request.ts';
 import { submitting } from '../reference/some-uploads.ts';
@@ -149,6 +149,25 @@ describe('an upload', () => {
     expect(await sent(on, submitOf([upload], 'k'), on.world.broker({ table }))).toEqual(['s0000000:0']);
     expect(guard).toBe(recorded[0]);
     expect((await uploadOf(on.world, on.topic, upload)).attempt?.cid).toBe(recorded[1]);
+  });
+
+  test('that somebody who was stopped has claimed with many others is taken with them, not one after the other', async () => {
+    const on = await bench();
+    const uploads: UploadId[] = [];
+    for (let n = 0; n < 64; n += 1) uploads.push(await stage(on.world, on.topic));
+    const stopped = interceptTable(on.world.table, (call, make) => (call.name === 'update head' ? new Promise(() => {}) : make()));
+    void on.world.broker({ table: stopped }).publisher.publish(on.topic, submitOf(uploads), on.world.signal);
+    await on.world.clock.advance(100);
+    expect(new Set(await Promise.all(uploads.map((one) => whereIs(on.world, on.topic, one))))).toEqual(new Set(['submitting']));
+    const table = interceptTable(on.world.table, async (_call, make, signal) => {
+      await on.world.clock.sleep(10, signal);
+      return make();
+    });
+    const beganMs = on.world.clock.monotonicMs();
+    expect(await sent(on, submitOf(uploads), on.world.broker({ table }))).toHaveLength(64);
+    // A few calls of the table for as many as are claimed side by side.
+    expect(on.world.clock.monotonicMs() - beganMs).toBeLessThan((64 / UPLOADS_PARALLEL_MAX) * 100);
+    expect(await whereIs(on.world, on.topic, uploads[63] as UploadId)).toBe('submitted s0000000:63');
   });
 
   test('that waits for an expected tail is refused, and may be submitted again', async () => {
