@@ -191,8 +191,10 @@ async function drain(
   perSecond: number,
   signal: AbortSignal,
 ): Promise<{ readonly segments: number }> {
-  const isDead = (one: BrokerId): boolean => watch.verdict(one) === 'dead';
-  leavers.drains(await requestDrain({ ...deps, isDead }, broker, perSecond, signal));
+  // Outside of a term nobody has looked who lives: an item alone may be what a broker has left that died, and then nobody would end the drain.
+  const lives = async (one: BrokerRecord, own: AbortSignal): Promise<boolean> =>
+    term === undefined ? watch.isUsable(one, { again: true }, own) : watch.verdict(one.id) !== 'dead';
+  leavers.drains(await requestDrain({ ...deps, lives }, broker, perSecond, signal));
   // It may have registered since the last look, and those that could take its segments, too.
   await watch.read(signal);
   const segments = await countServed(deps.table, broker, signal);

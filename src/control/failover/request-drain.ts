@@ -16,7 +16,8 @@ export type DrainDeps = {
   readonly clock: Clock;
   readonly random: Random;
   readonly directory: BrokerDirectory;
-  readonly isDead: (broker: BrokerId) => boolean;
+  /** Whether it is there to take segments. */
+  readonly lives: (broker: BrokerRecord, signal: AbortSignal) => Promise<boolean>;
 };
 
 /**
@@ -44,8 +45,9 @@ async function leaver(deps: DrainDeps, broker: BrokerId, signal: AbortSignal): P
   const brokers = await deps.directory.list({ fresh: true }, signal);
   const record = brokers.find((one) => one.id === broker);
   if (record === undefined) throw new KelpError('not-found', 'broker-not-found', `no broker ${broker}`);
-  const stays = brokers.some((one) => one.id !== broker && !isDraining(one) && !deps.isDead(one.id));
-  if (!stays) throw new KelpError('conflict', 'last-broker', `no other broker could take the segments of ${broker}`);
+  const others = brokers.filter((one) => one.id !== broker && !isDraining(one));
+  const living = await Promise.all(others.map((one) => deps.lives(one, signal)));
+  if (!living.includes(true)) throw new KelpError('conflict', 'last-broker', `no other broker could take the segments of ${broker}`);
   return record;
 }
 

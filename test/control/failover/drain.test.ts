@@ -197,6 +197,23 @@ describe('refused', () => {
     await at.leading.stop();
   });
 
+  test('the last one, for an instance that leads for a call: an item alone is nobody, or a fleet’s drain would go on for ever', async () => {
+    const world = createFailoverWorld();
+    const [a, b] = [await world.live('a', { kind: 'fleet' }), await world.live('b')];
+    const { duties } = world.leader(a);
+    world.kill(b);
+    const drained = (): Promise<unknown> => world.run(duties.drain(a, { perSecond: 1 }, world.signal));
+    await expect(drained()).rejects.toMatchObject({ code: 'last-broker' });
+    expect((await world.record(a))?.drainPerSecond).toBeUndefined();
+
+    // Whoever answers leads soon, and ends it.
+    world.thaw(b);
+    expect(await drained()).toEqual({ segments: 0 });
+    const leading = world.leader(b).lead();
+    await world.until(async () => (await world.record(a))?.drained === true);
+    await leading.stop();
+  });
+
   test('two at once, of which one must stay', async () => {
     const at = await scene(1);
     const results = await at.world.run(
