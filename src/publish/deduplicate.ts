@@ -28,11 +28,15 @@ export type RecordedRequest = {
   readonly hold: Hold;
 };
 
-/** What this handler knows. `decided`: what became of attempts, by their ids, so that none is sent twice. */
+/**
+ * What this handler knows. `decided`: what became of attempts, by their ids, so that none is sent twice. `unknown`: of those that it has
+ * sent, and that may have landed.
+ */
 type Progress = {
   readonly request: RecordedRequest;
   readonly results: (Placed | KelpError)[];
   readonly decided: Map<string, readonly RecordedPart[]>;
+  readonly unknown: Map<string, KelpError>;
 };
 
 /**
@@ -44,7 +48,7 @@ export async function publishOnce(deps: DeduplicateDeps, request: RecordedReques
   const ranges = cut(request.whole, request.ranges).map((slice) => slice.range);
   const first = await Promise.all(ranges.map((range) => newAttempt(deps, placeOf(request, { range, partitions: range }), signal)));
   let record = await request.record.open(first, signal);
-  const progress: Progress = { request, results: [], decided: new Map() };
+  const progress: Progress = { request, results: [], decided: new Map(), unknown: new Map() };
   for (let move = 0; move <= MOVES_MAX; move += 1) {
     const parts = await decideParts(deps, progress, record, signal);
     const fresh = parts.filter((part) => !record.parts.includes(part));
@@ -134,7 +138,7 @@ async function settleSent(
     case 'stored':
       return [place(progress, sent, { offset: outcome.offset, again: outcome.again })];
     case 'failed':
-      return [fail(progress, sent, failure(request, outcome.error))];
+      return [failUnknown(progress, sent, failure(request, outcome.error))];
     case 'barred':
       return [fail(progress, sent, outcome.error)];
     case 'refused':
@@ -198,12 +202,21 @@ function fail({ results }: Progress, { slice, part }: Recorded, error: KelpError
   return part;
 }
 
+/** That an attempt was not sent this time does not say that it never was. */
+function failUnknown(progress: Progress, sent: Recorded, error: KelpError): RecordedPart {
+  const { unknown } = progress;
+  const { cid } = sent.part;
+  if (error.kind === 'indefinite') unknown.set(cid, error);
+  return fail(progress, sent, unknown.get(cid) ?? error);
+}
+
 /** All parts, since only together they have room for the whole request: those that the record has decided as it says. */
 function failAll(progress: Progress, parts: readonly RecordedPart[], error: KelpError): void {
   for (const recorded of withSlices(progress.request, parts)) {
     const { offset, refusedAtTail } = recorded.part;
     // Another handler may have decided it while this one was on its way.
     if (offset !== undefined) place(progress, recorded, { offset, again: true });
-    else fail(progress, recorded, refusedAtTail === undefined ? error : tailMismatchError(refusedAtTail));
+    else if (refusedAtTail !== undefined) fail(progress, recorded, tailMismatchError(refusedAtTail));
+    else failUnknown(progress, recorded, error);
   }
 }

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { KelpError } from '../../src/model/errors.ts';
 import { minuteOf } from '../../src/model/ids.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';
-import { readTopicLog } from '../simulation/read-log.ts';
+import { readTopicLog, readValues } from '../simulation/read-log.ts';
 import { createTestWorld } from '../simulation/test-broker.ts';
 import { unanswered } from '../simulation/world-faults.ts';
-import { brief, publishOf } from './requests.ts';
+import { brief, message, publishOf } from './requests.ts';
 import { both, expectOnce, prepare, sent, stage, submitOf, uploadOf } from './uploads.ts';
 
 // The one attempt that an upload names: its minute, its end, and what it tells.
@@ -83,4 +84,28 @@ test('a caller whose time is over before anything was sent knows that nothing is
   const stuck = world.broker({ table }).publisher.publish(topic, both(uploads), world.clock.deadline(500));
   expect(brief(await world.run(stuck))).toEqual(['unavailable', 'unavailable']);
   expect(await sent(world, topic, both(uploads))).toEqual(['s0000001:0', 's0000000:0']);
+});
+
+test('what was sent and not answered stays unknown, also where its time is over once another part is to be sent again', async () => {
+  const world = createTestWorld();
+  const { topic, uploads } = await prepare(world);
+  const [upload] = uploads;
+  const caller = new AbortController();
+  const table = interceptTable(world.table, async (call, make, signal) => {
+    if (call.name !== 'update head' || call.op !== 'update') return make();
+    if (call.key.pk.includes('s0000001')) {
+      await make();
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(unanswered())));
+    }
+    const { attempt } = await uploadOf(world, topic, upload);
+    const floor = String(Number(attempt?.minute) + 1).padStart(8, '0');
+    await world.table.update(call.key, { condition: [], changes: [{ op: 'set', path: ['f'], value: floor }] }, world.signal);
+    return make();
+  });
+  const messages = [message('k1', 'text'), { ...message('k0', upload), upload }];
+  const published = world.broker({ table }).publisher.publish(topic, { content: { kind: 'messages', messages } }, caller.signal);
+  await world.clock.advance(1_000);
+  caller.abort(new KelpError('unavailable', 'timeout', 'the request was not done within its time'));
+  expect(brief(await world.run(published))).toEqual(['indefinite', 'timeout']);
+  expect(await readValues(world, topic.id)).toEqual(['text']);
 });
