@@ -192,9 +192,9 @@ async function drain(
   signal: AbortSignal,
 ): Promise<{ readonly segments: number }> {
   // Outside of a term nobody has looked who lives: an item alone may be what a broker has left that died, and then nobody would end the drain.
-  const lives = async (one: BrokerRecord, own: AbortSignal): Promise<boolean> =>
+  const isThere = async (one: BrokerRecord, own: AbortSignal): Promise<boolean> =>
     term === undefined ? watch.isUsable(one, { again: true }, own) : watch.verdict(one.id) !== 'dead';
-  leavers.drains(await requestDrain({ ...deps, lives }, broker, perSecond, signal));
+  leavers.drains(await requestDrain({ ...deps, isThere }, broker, perSecond, signal));
   // It may have registered since the last look, and those that could take its segments, too.
   await watch.read(signal);
   const segments = await countServed(deps.table, broker, signal);

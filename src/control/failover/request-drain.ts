@@ -16,8 +16,8 @@ export type DrainDeps = {
   readonly clock: Clock;
   readonly random: Random;
   readonly directory: BrokerDirectory;
-  /** Whether it is there to take segments. */
-  readonly lives: (broker: BrokerRecord, signal: AbortSignal) => Promise<boolean>;
+  /** To take segments. */
+  readonly isThere: (broker: BrokerRecord, signal: AbortSignal) => Promise<boolean>;
 };
 
 /**
@@ -46,7 +46,7 @@ async function leaver(deps: DrainDeps, broker: BrokerId, signal: AbortSignal): P
   const record = brokers.find((one) => one.id === broker);
   if (record === undefined) throw new KelpError('not-found', 'broker-not-found', `no broker ${broker}`);
   const others = brokers.filter((one) => one.id !== broker && !isDraining(one));
-  const living = await Promise.all(others.map((one) => deps.lives(one, signal)));
+  const living = await Promise.all(others.map((one) => deps.isThere(one, signal)));
   if (!living.includes(true)) throw new KelpError('conflict', 'last-broker', `no other broker could take the segments of ${broker}`);
   return record;
 }
