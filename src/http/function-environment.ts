@@ -28,6 +28,16 @@ const isBase64 = (text: string): boolean => text.length % 4 === 0 && BASE64.test
  */
 export function checkedEvent(event: unknown): APIGatewayProxyEventV2 {
   if (!isRequest(event)) throw invalid('invalid-event', 'version', NO_REQUEST);
+  return withReadableBody(withoutCookies(event));
+}
+
+/** They mean nothing here, and the adapter takes none that is not Latin-1, as a browser may well have one. */
+function withoutCookies(event: APIGatewayProxyEventV2): APIGatewayProxyEventV2 {
+  const { cookies: _, ...rest } = event;
+  return rest;
+}
+
+function withReadableBody(event: APIGatewayProxyEventV2): APIGatewayProxyEventV2 {
   if (BODILESS.has(event.requestContext.http.method)) return withoutBody(event);
   if (!event.isBase64Encoded || isBase64(event.body ?? '')) return event;
   const checked = withoutBody(event);

@@ -54,6 +54,11 @@ test.each(['GET', 'HEAD'])('a body of a %s, which its sender may send, means not
   }
 });
 
+test('cookies, which a browser has of its own accord, mean nothing', async () => {
+  const event = eventOf('GET', '/v1/topics', { headers: auth, cookies: ['a=€', 'b=\ud800'] });
+  expect(await handler(event, contextOf())).toMatchObject({ statusCode: 200 });
+});
+
 test('a body of null is none', async () => {
   const event = eventOf('POST', `/v1/topics/${log.topic}/message?key=a`, { headers: auth });
   const { statusCode, body } = await handler({ ...event, body: null as unknown as string }, contextOf());
