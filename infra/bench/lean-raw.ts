@@ -5,7 +5,7 @@ import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
 import { createPresigner } from '../../src/adapters/s3/presigner.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { Update } from '../../src/ports/metadata-table.ts';
-import { bytesFrom } from './lean-references.ts';
+import { bytesFrom } from './lean-exchange.ts';
 import { runLoop } from './lean-loop.ts';
 import type { GetLoad, LoadResult, PutLoad, UpdateLoad } from './load.ts';
 

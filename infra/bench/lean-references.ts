@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { Agent, request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import { text as textOf } from 'node:stream/consumers';
+import { bytesFrom, textFrom } from './lean-exchange.ts';
 import { runLoop } from './lean-loop.ts';
 import type { LoadResult, ReadLoad, Share, SubmitLoad } from './load.ts';
 import { UPLOAD_MARK } from './uploads.ts';
 
-const agent = new Agent({ keepAlive: true });
-const TAKEN = [200, 201, 206];
 const LIMIT_MAX = 1_000_000;
 
 // The counterpart of native/submit.go and native/references.go.
 
-type Exchange = { readonly method: string; readonly headers: OutgoingHttpHeaders; readonly parts?: readonly Uint8Array[] };
 type Granted = {
   readonly upload: string;
   readonly url: string;
@@ -23,29 +19,6 @@ type Page = {
   readonly references: readonly (Pick<Granted, 'url' | 'method' | 'headers'> & { readonly bytes: number })[];
   readonly nextOffset: number;
 };
-
-async function send(url: string, { method, headers, parts = [] }: Exchange): Promise<IncomingMessage> {
-  return new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent }, resolve).on('error', reject);
-    for (const part of parts) outgoing.write(part);
-    outgoing.end();
-  });
-}
-
-async function textFrom(url: string, exchange: Exchange): Promise<string> {
-  const answer = await send(url, exchange);
-  const text = await textOf(answer);
-  assert(TAKEN.includes(answer.statusCode ?? 0), `${answer.statusCode} ${text.slice(0, 300)}`);
-  return text;
-}
-
-export async function bytesFrom(url: string, exchange: Exchange): Promise<number> {
-  const answer = await send(url, exchange);
-  let bytes = 0;
-  for await (const chunk of answer) bytes += (chunk as Uint8Array).length;
-  assert(TAKEN.includes(answer.statusCode ?? 0), `${answer.statusCode} of ${url}`);
-  return bytes;
-}
 
 export function submitLoad(load: SubmitLoad): Promise<LoadResult> {
   const payloads = load.payloads.map(({ file, envelope, ...payload }) => ({
