@@ -48,6 +48,8 @@ export const REFERENCES_BATCHES_MAX = 2_000;
 export const HEADERS_KNOWN_MAX = 32_768;
 /** One read of headers, where batches are so small that what lies between two of them costs less than a second read. */
 export const HEADERS_WINDOW_BYTES_MAX = 1_048_576;
+/** What comes along between two headers of an upload: a read of so little costs as much as one of a header, and no payload is to pass. */
+export const UPLOAD_HEADERS_GAP_BYTES_MAX = 4_096;
 
 /** What a sweep leaves unmarked behind the last upload that expired: brokers' clocks differ, and one that was paused may still make an older one. */
 export const SWEPT_BEHIND_MS = 86_400_000;

@@ -1,6 +1,5 @@
 import { BATCH_HEADER_BYTES } from '../format/record-batch-header.ts';
-import { READ_GAP_BYTES_MAX } from '../model/limits.ts';
-import { HEADERS_WINDOW_BYTES_MAX } from '../model/upload-limits.ts';
+import { HEADERS_WINDOW_BYTES_MAX, UPLOAD_HEADERS_GAP_BYTES_MAX } from '../model/upload-limits.ts';
 import type { DeclaredBatch } from '../model/upload.ts';
 
 /** A stretch of an object that holds the headers of so many batches; `first`: the place of the first of them among all. */
@@ -19,4 +18,5 @@ export function headerWindows(batches: readonly Pick<DeclaredBatch, 'start'>[]):
 }
 
 const isNear = (window: HeaderWindow, start: number): boolean =>
-  start - window.start - window.bytes <= READ_GAP_BYTES_MAX && start + BATCH_HEADER_BYTES - window.start <= HEADERS_WINDOW_BYTES_MAX;
+  start - window.start - window.bytes <= UPLOAD_HEADERS_GAP_BYTES_MAX &&
+  start + BATCH_HEADER_BYTES - window.start <= HEADERS_WINDOW_BYTES_MAX;

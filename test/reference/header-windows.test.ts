@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BATCH_HEADER_BYTES } from '../../src/format/record-batch-header.ts';
-import { READ_GAP_BYTES_MAX } from '../../src/model/limits.ts';
-import { HEADERS_WINDOW_BYTES_MAX } from '../../src/model/upload-limits.ts';
+import { HEADERS_WINDOW_BYTES_MAX, UPLOAD_HEADERS_GAP_BYTES_MAX } from '../../src/model/upload-limits.ts';
 import { headerWindows } from '../../src/reference/header-windows.ts';
 
 const sizes = fc.array(fc.oneof(fc.integer({ min: 61, max: 500 }), fc.integer({ min: 61, max: 200_000 })), { maxLength: 200 });
@@ -24,7 +23,7 @@ test('every header is in one window, in order, and no window reads more than it 
         const before = windows[at];
         const gap = window.start - (before?.start ?? 0) - (before?.bytes ?? 0);
         const together = window.start + BATCH_HEADER_BYTES - (before?.start ?? 0);
-        expect(gap > READ_GAP_BYTES_MAX || together > HEADERS_WINDOW_BYTES_MAX).toBe(true);
+        expect(gap > UPLOAD_HEADERS_GAP_BYTES_MAX || together > HEADERS_WINDOW_BYTES_MAX).toBe(true);
       }
     }),
   );
