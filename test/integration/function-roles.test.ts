@@ -22,6 +22,7 @@ import { ROOT_TOKEN } from './run-serve.ts';
 const TEST_MS = 120_000;
 const MINUTE_MS = 60_000;
 const LONG_MS = 10 * MINUTE_MS;
+const CARRIED_ON_MS_MAX = 30_000;
 const DENIED = { __type: 'com.amazon.coral.service#AccessDeniedException', Message: 'not authorized to perform this' };
 const REFUSAL = { kind: 'answer', status: 400, body: JSON.stringify(DENIED) } as const;
 
@@ -99,7 +100,7 @@ test(
 
     expect((await send('GET', '/readyz')).status).toBe(200);
     await readMany(send);
-    await carryOn(send, ways.leader.proxy);
+    await carryOn(send, ways);
 
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const hot = await makeHotTopic(send, 'hot');
@@ -147,8 +148,8 @@ async function readMany(send: Send): Promise<void> {
   expect((await send('GET', '/v1/topics')).json.topics).toHaveLength(1);
 }
 
-/** A split, and one that is stopped when the segment is to be sealed, and goes on when somebody reads. */
-async function carryOn(send: Send, leader: FaultProxy): Promise<void> {
+/** A split, and one that is stopped when the segment is to be sealed, and goes on when somebody reads for long enough to see that nobody is at it. */
+async function carryOn(send: Send, { leader: { proxy: leader }, read }: Record<'leader' | 'read', Way>): Promise<void> {
   expect((await send('PUT', '/v1/topics/changed', { body: { partitionKey: 'key' } })).status).toBe(201);
   expect((await send('POST', '/v1/topics/changed/segments/s0000000/brokers', { body: {} })).status).toBe(200);
   expect((await send('POST', '/v1/topics/changed/segments/s0000000/split', { body: { at: 32_768 } })).status).toBe(200);
@@ -156,7 +157,12 @@ async function carryOn(send: Send, leader: FaultProxy): Promise<void> {
   await send('POST', '/v1/topics/changed/segments/s0000001/split', { body: { at: 16_384 } });
   expect(split.times()).toBeGreaterThan(0);
   split.end();
-  expect((await send('GET', '/v1/topics/changed/messages')).status).toBe(200);
+  const goesOn = async (): Promise<void> => {
+    expect((await send('GET', '/v1/topics/changed/messages')).status).toBe(200);
+    expect((await send('GET', '/v1/topics/changed/segments')).json.segments).toHaveLength(5);
+    expect(read.used).toContain('DeleteItem');
+  };
+  await vi.waitFor(goesOn, { timeout: CARRIED_ON_MS_MAX, interval: 250 });
 }
 
 /** One when its segments are to be sealed, one when its index is to go. */
