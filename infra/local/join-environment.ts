@@ -18,6 +18,7 @@ const REQUIRED = [
 ];
 const SHARED = [
   ...REQUIRED,
+  'KELP_S3_PUBLIC_ENDPOINT',
   'KELP_S3_BUCKET',
   'KELP_S3_REGION',
   'KELP_TABLE',

@@ -95,13 +95,14 @@ describe('what a joining broker needs', () => {
   test('is written for its owner only, as a shell reads it; what is of one broker or one start stays out', () => {
     const others = { KELP_BROKER_ID: 'till', KELP_PORT: '7333', KELP_DATA: dir, KELP_PUBLIC_URL: 'https://kelp.example', AWS_REGION: '' };
     writeFileSync(join(dir, 'join.env.tmp'), '', { mode: 0o644 });
-    writeJoinEnvironment(dir, { ...complete, ...others, KELP_TABLE: 'kelp-2', AWS_ACCESS_KEY_ID: 'id' });
+    const shared = { KELP_TABLE: 'kelp-2', KELP_S3_PUBLIC_ENDPOINT: 'https://files.example/s3/', AWS_ACCESS_KEY_ID: 'id' };
+    writeJoinEnvironment(dir, { ...complete, ...others, ...shared });
     expect(statSync(join(dir, 'join.env')).mode & 0o777).toBe(0o600);
     const output = execFileSync('sh', ['-c', 'set -a; . "$0"; env -0', join(dir, 'join.env')], { encoding: 'utf8', env: {} });
     const read = Object.fromEntries(
       output.split('\0').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
     );
-    expect(read).toMatchObject({ ...complete, KELP_TABLE: 'kelp-2', AWS_ACCESS_KEY_ID: 'id' });
+    expect(read).toMatchObject({ ...complete, ...shared });
     for (const name of Object.keys(others)) expect(read).not.toHaveProperty(name);
     expect(readRootToken(dir)).toBe(complete.KELP_ROOT_TOKEN);
   });
