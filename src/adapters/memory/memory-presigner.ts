@@ -3,6 +3,7 @@ import type { Bytes } from '../../model/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PresignedRequest, Presigner } from '../../ports/presigner.ts';
 import { checkKey } from '../s3/check-key.ts';
+import { getHeaders, putHeaders } from '../s3/presigned-headers.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 export type SentRequest = Omit<PresignedRequest, 'method'> & { readonly method: string; readonly body?: Bytes };
@@ -60,20 +61,8 @@ export function createMemoryPresigner({ store, clock }: { readonly store: Memory
   }
 
   return {
-    put: (key, { bytes, sha256, contentType }, forMs) => {
-      const checksum = Buffer.from(sha256, 'hex').toString('base64');
-      const fixed = {
-        'content-length': String(bytes),
-        'content-type': contentType,
-        'if-none-match': '*',
-        'x-amz-checksum-sha256': checksum,
-      };
-      return grant({ method: 'PUT', key, headers: fixed, sha256 }, forMs);
-    },
-    get: (key, forMs, range) => {
-      if (range === undefined) return grant({ method: 'GET', key, headers: {} }, forMs);
-      return grant({ method: 'GET', key, headers: { range: `bytes=${range.start}-${range.start + range.bytes - 1}` }, range }, forMs);
-    },
+    put: (key, content, forMs) => grant({ method: 'PUT', key, headers: putHeaders(content), sha256: content.sha256 }, forMs),
+    get: (key, forMs, range) => grant({ method: 'GET', key, headers: getHeaders(range), ...(range === undefined ? {} : { range }) }, forMs),
     async send({ body = NOTHING, ...request }, signal) {
       signal.throwIfAborted();
       const wanted = granted.get(request.url);

@@ -1,7 +1,8 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { PresignedRequest, Presigner } from '../../ports/presigner.ts';
-import { createUrlSigner, percentEncode, signingOf } from '../signed-http/signature.ts';
+import { createUrlSigner, percentEncodePath, signingOf } from '../signed-http/signature.ts';
 import { checkKey } from './check-key.ts';
+import { getHeaders, putHeaders } from './presigned-headers.ts';
 import type { StoreSettings } from './store-settings.ts';
 
 export type PresignerSettings = StoreSettings & { readonly clock: Pick<Clock, 'nowMs'> };
@@ -29,24 +30,13 @@ export function createPresigner(settings: PresignerSettings): Presigner {
 
   function request({ method, key, headers, query, forMs }: Granted): PresignedRequest {
     checkKey(key);
-    const path = `${prefix}/${key.split('/').map(percentEncode).join('/')}`;
+    const path = `${prefix}/${percentEncodePath(key)}`;
     const signed = sign({ method, path, query, host, headers, timeMs: clock.nowMs(), seconds: Math.floor(forMs / 1_000) });
     return { method, url: `${origin}${path}?${signed}`, headers };
   }
 
   return {
-    put(key, { bytes, sha256, contentType }, forMs) {
-      const headers = {
-        'content-length': String(bytes),
-        'content-type': contentType,
-        'if-none-match': '*',
-        'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64'),
-      };
-      return request({ method: 'PUT', key, headers, query: {}, forMs });
-    },
-    get(key, forMs, range) {
-      const headers = range === undefined ? {} : { range: `bytes=${range.start}-${range.start + range.bytes - 1}` };
-      return request({ method: 'GET', key, headers, query: AS_ATTACHMENT, forMs });
-    },
+    put: (key, content, forMs) => request({ method: 'PUT', key, headers: putHeaders(content), query: {}, forMs }),
+    get: (key, forMs, range) => request({ method: 'GET', key, headers: getHeaders(range), query: AS_ATTACHMENT, forMs }),
   };
 }

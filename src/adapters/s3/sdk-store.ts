@@ -12,7 +12,7 @@ import type { Bytes } from '../../model/message.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
 import { failureOfSdk } from '../signed-http/failure.ts';
 import { checkKey } from './check-key.ts';
-import { checkContentRange } from './content-range.ts';
+import { byteRange, checkContentRange } from './content-range.ts';
 import { parseObjectHead } from './object-head.ts';
 import { createSdkClient } from './sdk-client.ts';
 import { storeError } from './store-error.ts';
@@ -39,7 +39,7 @@ export function createSdkStore(settings: StoreSettings): ObjectStore {
     },
     async getRange(key, start, length, signal) {
       checkKey(key);
-      const command = new GetObjectCommand({ Bucket, Key: key, Range: `bytes=${start}-${start + length - 1}` });
+      const command = new GetObjectCommand({ Bucket, Key: key, Range: byteRange(start, length) });
       return await attempt('read', signal, async (options) => {
         const answer = await unless(BEYOND_END, client.send(command, options));
         if (answer === undefined) return new Uint8Array(0);

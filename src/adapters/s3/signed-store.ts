@@ -3,10 +3,10 @@ import type { Bytes } from '../../model/message.ts';
 import type { ObjectHead, ObjectStore } from '../../ports/object-store.ts';
 import type { Answer } from '../signed-http/exchange.ts';
 import { ExchangeFailure, type Failure } from '../signed-http/failure.ts';
-import { percentEncode, UNSIGNED_BODY } from '../signed-http/signature.ts';
+import { percentEncode, percentEncodePath, UNSIGNED_BODY } from '../signed-http/signature.ts';
 import { type Connecting, createSignedExchange } from '../signed-http/signed-exchange.ts';
 import { checkKey } from './check-key.ts';
-import { checkContentRange } from './content-range.ts';
+import { byteRange, checkContentRange } from './content-range.ts';
 import { parseErrorCode, parseListAnswer } from './list-answer.ts';
 import { parseObjectHead } from './object-head.ts';
 import { storeError } from './store-error.ts';
@@ -43,7 +43,7 @@ export function createSignedStore(settings: StoreSettings & Connecting): ObjectS
     },
     async getRange(key, start, length, signal) {
       checkKey(key);
-      const headers = { range: `bytes=${start}-${start + length - 1}` };
+      const headers = { range: byteRange(start, length) };
       const answer = await call({ method: 'GET', key, headers, answerBytesMax: Math.max(length, STORE_ANSWER_BYTES_MAX) }, signal);
       if (answer.status === BEYOND_END) return new Uint8Array(0);
       if (answer.status !== PARTIAL) throw storeError('read', failureOf(answer));
@@ -79,7 +79,7 @@ function createCall({ bucket, ...settings }: Parameters<typeof createSignedStore
   return async (request, signal) => {
     const { method, key, query = '', headers = {}, amzHeaders = {}, body = [], answerBytesMax = STORE_ANSWER_BYTES_MAX } = request;
     signal.throwIfAborted();
-    const path = key === '' ? `/${bucket}` : `/${bucket}/${key.split('/').map(percentEncode).join('/')}`;
+    const path = key === '' ? `/${bucket}` : `/${bucket}/${percentEncodePath(key)}`;
     const bodyBytes = body.reduce((bytes, part) => bytes + part.length, 0);
     const otherHeaders = method === 'PUT' ? { ...headers, 'content-length': String(bodyBytes) } : headers;
     const signing = { signedHeaders: { ...amzHeaders, 'x-amz-content-sha256': UNSIGNED_BODY }, bodyHash: UNSIGNED_BODY };

@@ -100,6 +100,9 @@ export function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
+/** The same of each of its parts: the slashes between them stay. */
+export const percentEncodePath = (path: string): string => path.split('/').map(percentEncode).join('/');
+
 type Canonical = Pick<SignedRequest, 'method' | 'path' | 'query' | 'bodyHash' | 'headers'> & {
   /** Of all headers, in order. */
   readonly names: readonly string[];
