@@ -5,9 +5,9 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { BatchDecoder } from './decode-batch.ts';
 import { findEntries, type IndexDeps } from './find-entries.ts';
 import type { BatchSlice } from './page.ts';
+import { UNBOUNDED } from './part-progress.ts';
 import type { BatchReader } from './read-batches.ts';
 import { type FindTimestamp, readFrom } from './read-from.ts';
-import type { Room } from './take-batch.ts';
 
 type TimestampDeps = IndexDeps & { readonly batches: BatchReader; readonly decoder: BatchDecoder; readonly telemetry: Telemetry };
 type Sought = { readonly head: Head; readonly start: number; readonly timestampMs: number };
@@ -44,7 +44,6 @@ async function findTimestamp(deps: TimestampDeps, topic: Topic, sought: Sought, 
   return head.tail;
 }
 
-const UNBOUNDED: Room = { messages: Infinity, bytes: Infinity, batches: Infinity };
 const endOf = (entry: Entry): number => entry.offset + entryCount(entry);
 
 /** By halves: a page knows the highest timestamp of all messages up to its end. */

@@ -7,7 +7,7 @@ export type PageProgress = { room: Room; isEmpty: boolean; readonly whole: boole
 export type PartProgress<S extends BatchSpan> = { room: Room; used: Room; next: number; passed: number; readonly slices: S[] };
 
 export const NO_ROOM: Room = { messages: 0, bytes: 0, batches: 0 };
-const UNBOUNDED: Room = { messages: Infinity, bytes: Infinity, batches: Infinity };
+export const UNBOUNDED: Room = { messages: Infinity, bytes: Infinity, batches: Infinity };
 
 export const isFull = (room: Room): boolean => room.messages <= 0 || room.bytes <= 0 || room.batches <= 0;
 

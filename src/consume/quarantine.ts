@@ -1,10 +1,9 @@
-import { uploadKey } from '../format/item-key.ts';
-import { decodeUpload } from '../format/upload-item.ts';
 import type { TopicId, UploadId } from '../model/ids.ts';
 import { QUARANTINE_KNOWN_MS_MAX, QUARANTINES_KNOWN_MAX } from '../model/upload-limits.ts';
 import type { Upload } from '../model/upload.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
+import { readUpload } from '../state/stored-uploads.ts';
 
 /** What was found in an upload's batches. `checked`: in all of them, so that it stays as it is. */
 export type Findings = Pick<Upload, 'checked' | 'quarantined'>;
@@ -38,9 +37,9 @@ export function createQuarantine({ table, clock }: { readonly table: MetadataTab
       const name = nameOf(topic, upload);
       const before = known.get(name);
       if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.findings;
-      const item = await table.get(uploadKey(topic, upload), signal);
-      if (item === undefined) return undefined;
-      const { checked, quarantined } = decodeUpload(item);
+      const stored = await readUpload({ table }, topic, upload, signal);
+      if (stored === undefined) return undefined;
+      const { checked, quarantined } = stored;
       remember(name, { checked, quarantined });
       return { checked, quarantined };
     },

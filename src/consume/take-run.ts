@@ -3,8 +3,8 @@ import { timeOfCommitMs } from '../protocol/commit-id.ts';
 import { damaged } from './damage.ts';
 import type { BatchDecoder } from './decode-batch.ts';
 import type { BatchSlice } from './page.ts';
-import { addSlice, boundsOf, type PageProgress, type PartProgress, passOver } from './part-progress.ts';
-import type { OffsetRange } from './quarantine.ts';
+import { addSlice, boundsOf, passOver } from './part-progress.ts';
+import type { TakeInto } from './read-batches.ts';
 import type { SplitRun } from './split-run.ts';
 import { takeMessages, takeWhole } from './take-batch.ts';
 import type { WantedRun } from './wanted-runs.ts';
@@ -15,19 +15,7 @@ export type TakeDeps = { readonly decoder: BatchDecoder; readonly split: SplitRu
 export async function takeRun(
   deps: TakeDeps,
   wanted: WantedRun,
-  {
-    topic,
-    bytes: runBytes,
-    quarantined,
-    part,
-    page,
-  }: {
-    readonly topic: string;
-    readonly bytes: Bytes;
-    readonly quarantined: readonly OffsetRange[];
-    readonly part: PartProgress<BatchSlice>;
-    readonly page: PageProgress;
-  },
+  { topic, bytes: runBytes, quarantined, part, page }: TakeInto<BatchSlice> & { readonly bytes: Bytes },
 ): Promise<boolean> {
   const { decoder, split } = deps;
   const origin = { topic, segment: wanted.segment, object: wanted.range.key };
