@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { send } from '../http/test-app.ts';
 import { freshTable, sharedStack } from '../stack.ts';
-import { goThrough, type Send } from './http-scenario.ts';
-import { ROOT_TOKEN, runServe, type Served } from './run-serve.ts';
+import { goThrough } from './http-scenario.ts';
+import { runServe, type Served } from './run-serve.ts';
+import { sendTo } from './send-to.ts';
 
 // The API of a broker process on a real SeaweedFS and a real table.
 
@@ -19,19 +19,6 @@ afterAll(async () => {
     await one.exited;
   }
 });
-
-const sendTo =
-  ({ url }: Served): Send =>
-  (method, path, sending) =>
-    send(
-      async (request) => {
-        const { body, headers } = request;
-        return fetch(`${url}${path}`, { method, headers, ...(body === null ? {} : { body: await request.arrayBuffer() }) });
-      },
-      method,
-      path,
-      { token: ROOT_TOKEN, ...sending },
-    );
 
 test('the main ways, once through', async () => expect(await goThrough(sendTo(served), 'process')).toBe(9), TEST_MS);
 

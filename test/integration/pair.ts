@@ -1,9 +1,9 @@
 import { sendEvent } from '../http/function-events.ts';
-import { send as sendRequest } from '../http/test-app.ts';
 import { freshTable, sharedStack } from '../stack.ts';
 import { buildFunctions } from './built-functions.ts';
 import type { Send } from './http-scenario.ts';
-import { ROOT_TOKEN, runServe, type Served } from './run-serve.ts';
+import { ROOT_TOKEN, runServe } from './run-serve.ts';
+import { sendTo } from './send-to.ts';
 
 // Two of a kind on the same stores, that know nothing of each other.
 
@@ -11,19 +11,6 @@ const EVENTS = { accept: 'text/event-stream' };
 
 /** Two instances, each with everything. `events`: the first ones of a stream of the first instance. */
 export type Pair = { readonly sends: readonly [Send, Send]; events(path: string): Promise<string>; stop(): Promise<void> };
-
-const sendTo =
-  ({ url }: Served): Send =>
-  (method, path, sending) =>
-    sendRequest(
-      async (request) => {
-        const { body, headers } = request;
-        return fetch(`${url}${path}`, { method, headers, ...(body === null ? {} : { body: await request.arrayBuffer() }) });
-      },
-      method,
-      path,
-      { token: ROOT_TOKEN, ...sending },
-    );
 
 /** Of brokers, each a process. */
 export async function pairOfProcesses(signal: AbortSignal): Promise<Pair> {
