@@ -1,13 +1,12 @@
-import { uploadKey } from '../../../src/format/item-key.ts';
-import { encodeUpload } from '../../../src/format/upload-item.ts';
 import { UPLOAD_ID_RANDOM, uploadId } from '../../../src/model/ids.ts';
 import { SUBMITTING_MS_MAX, SWEPT_BEHIND_MS } from '../../../src/model/upload-limits.ts';
 import type { Scope } from '../engine/world.ts';
-import { headItem, openHead, TOPIC } from '../processes/broker.ts';
+import { headItem, openHead } from '../processes/broker.ts';
 import { spiller } from '../processes/spiller.ts';
 import { submitter } from '../processes/submitter.ts';
 import { lastSweeper, objectItem, topicSweeper, uploader } from '../processes/sweeper.ts';
 import { checkUpload } from './check-upload.ts';
+import { stagedUpload } from './staged-upload.ts';
 
 type Faults = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
@@ -34,20 +33,8 @@ export type SweepsSize = Faults & {
 export function sweeps(size: SweepsSize): Scope {
   const birth = openHead();
   const isUploaded = size.uploaded === true;
-  const staged = encodeUpload({
-    upload: UPLOAD,
-    bytes: 1,
-    sha256: '',
-    contentType: '',
-    state: 'staged',
-    version: 1,
-    createdMs: 0,
-    expiresMs: EXPIRES_MS,
-    checked: false,
-    quarantined: [],
-  });
   return {
-    items: [headItem(birth), [uploadKey(TOPIC, UPLOAD), staged], ...(isUploaded ? [] : [objectItem(UPLOAD)])],
+    items: [headItem(birth), stagedUpload(UPLOAD, EXPIRES_MS), ...(isUploaded ? [] : [objectItem(UPLOAD)])],
     processes: [
       ...['A', 'B'].slice(0, size.submitters).map((name, index) =>
         submitter({

@@ -1,15 +1,13 @@
-import { uploadKey } from '../../../src/format/item-key.ts';
-import { encodeUpload } from '../../../src/format/upload-item.ts';
 import { segmentId, UPLOAD_ID_RANDOM, uploadId } from '../../../src/model/ids.ts';
 import { PARTITIONS } from '../../../src/model/limits.ts';
 import { SUBMITTING_MS_MAX } from '../../../src/model/upload-limits.ts';
-import type { Item, Key } from '../../../src/ports/metadata-table.ts';
 import type { Scope } from '../engine/world.ts';
-import { headItem, newHead, openHead, SEGMENT, TOPIC } from '../processes/broker.ts';
+import { headItem, newHead, openHead, SEGMENT } from '../processes/broker.ts';
 import { sealer } from '../processes/sealer.ts';
 import { spiller } from '../processes/spiller.ts';
 import { submitter, uploadSweeper } from '../processes/submitter.ts';
 import { checkUpload } from './check-upload.ts';
+import { stagedUpload } from './staged-upload.ts';
 
 type Faults = { readonly unanswered: number; readonly late: number; readonly failures?: number; readonly aborts?: number };
 
@@ -19,21 +17,6 @@ const CHILD = { segment: segmentId(1), lo: 0, hi: PARTITIONS - 1 };
 
 const UPLOAD = uploadId(EXPIRES_MS, '0'.repeat(UPLOAD_ID_RANDOM));
 const MESSAGE = 'm';
-const staged: readonly [Key, Item] = [
-  uploadKey(TOPIC, UPLOAD),
-  encodeUpload({
-    upload: UPLOAD,
-    bytes: 1,
-    sha256: '',
-    contentType: '',
-    state: 'staged',
-    version: 1,
-    createdMs: 0,
-    expiresMs: EXPIRES_MS,
-    checked: false,
-    quarantined: [],
-  }),
-];
 
 export type UploadsSize = Faults & {
   /** Requests without a key, and handlers of one under a key, that submit the same upload. */
@@ -65,7 +48,7 @@ export function uploads(size: UploadsSize): Scope {
   });
   const sweeper = (name: string, rounds: number, nowMs: number) => (rounds === 0 ? [] : [uploadSweeper(name, UPLOAD, { rounds, nowMs })]);
   return {
-    items: [headItem(birth), staged, ...(sealers === 0 ? [] : [childItem])],
+    items: [headItem(birth), stagedUpload(UPLOAD, EXPIRES_MS), ...(sealers === 0 ? [] : [childItem])],
     processes: [
       ...submitters,
       ...sweeper('due', size.due ?? 0, EXPIRES_MS + SUBMITTING_MS_MAX),
