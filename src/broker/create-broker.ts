@@ -1,17 +1,24 @@
 import { createConsumer } from '../consume/create-consumer.ts';
 import type { Consumer } from '../consume/page.ts';
 import { createControl } from '../control/create-control.ts';
+import type { Sweep } from '../model/sweep-report.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
 import type { Presigner } from '../ports/presigner.ts';
 import { createHeads } from '../state/heads.ts';
 import { createPublishing, type Publishing, type PublishingPorts } from './create-publishing.ts';
+import { sweep } from './sweep.ts';
 
 export type BrokerPorts = PublishingPorts & { readonly authenticator: Authenticator };
 
 /** A broker without its HTTP: the services that share what this instance has seen of heads. */
-export type Broker = Publishing & { readonly consumer: Consumer; readonly presigner: Presigner };
+export type Broker = Publishing & { readonly consumer: Consumer; readonly presigner: Presigner; readonly sweep: Sweep };
 
 export function createBroker(ports: BrokerPorts): Broker {
   const deps = { ...ports, heads: createHeads(ports.table), controlOf: createControl };
-  return { ...createPublishing(deps), consumer: createConsumer(deps), presigner: ports.presigner };
+  return {
+    ...createPublishing(deps),
+    consumer: createConsumer(deps),
+    presigner: ports.presigner,
+    sweep: (options, signal) => sweep(deps, options, signal),
+  };
 }

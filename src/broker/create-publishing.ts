@@ -5,7 +5,6 @@ import type { BrokerId, SegmentId, TopicId } from '../model/ids.ts';
 import { LEADER_ASK_MS_MAX } from '../model/limits.ts';
 import { THROTTLED_WRITES_MIN } from '../model/scaling-limits.ts';
 import type { SegmentPressure } from '../model/segment-pressure.ts';
-import type { Sweep } from '../model/sweep-report.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Background } from '../ports/background.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -32,7 +31,6 @@ import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';
 import { type BrokerRoutes, createRoutes } from './create-routes.ts';
 import { probeStores } from './probe-stores.ts';
-import { sweep } from './sweep.ts';
 
 /** What publishing needs of the runtime. Reads of both stores are retried and attempts bounded by whoever made them. */
 export type PublishingPorts = {
@@ -67,7 +65,6 @@ export type Publishing = {
   /** Who serves a segment, and where a broker is, as far as is known without asking. */
   brokersOf(topic: Topic, segment: SegmentId): readonly BrokerAddress[];
   addressOf(broker: BrokerId): BrokerAddress | undefined;
-  readonly sweep: Sweep;
   /** A real write, read and delete in both stores; rejects with what is wrong. */
   probe(signal: AbortSignal): Promise<void>;
 };
@@ -103,7 +100,6 @@ export function createPublishing(ports: PublishingPorts & PublishingParts): Publ
     operations: { ...control.operations, ...createPublishOperations({ publisher, resolve, forget }) },
     brokersOf: (topic, segment) => routes?.brokersOf(topic, segment) ?? [],
     addressOf: (id) => control.directory.known(id),
-    sweep: (options, signal) => sweep(ports, options, signal),
     probe: (signal) => probeStores(ports, signal),
   };
 }

@@ -1,6 +1,7 @@
 import { createFetchPeers } from '../adapters/fetch/fetch-peers.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
 import { createPublishing } from '../broker/create-publishing.ts';
+import { sweep } from '../broker/sweep.ts';
 import { createConsumer } from '../consume/create-consumer.ts';
 import { createAskingControl } from '../control/create-asking-control.ts';
 import { createApp } from '../http/app.ts';
@@ -9,6 +10,7 @@ import { leadingHandlers } from '../http/leading-handlers.ts';
 import { publishingHandlers } from '../http/publishing-handlers.ts';
 import { readingHandlers } from '../http/reading-handlers.ts';
 import { IDLE } from '../model/broker.ts';
+import type { Sweep } from '../model/sweep-report.ts';
 import { createHeads } from '../state/heads.ts';
 import type { FunctionParts } from './assemble-function.ts';
 import { assembleInstance } from './assemble-instance.ts';
@@ -32,7 +34,14 @@ export function assembleEdge(configuration: Configuration, { write, probed, ...p
   });
   const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
-  const deps = { ...instance.app, ...publishing, probed, consumer: createConsumer(ports), presigner: ports.presigner };
+  const deps = {
+    ...instance.app,
+    ...publishing,
+    probed,
+    consumer: createConsumer(ports),
+    presigner: ports.presigner,
+    sweep: ((options, signal) => sweep(ports, options, signal)) satisfies Sweep,
+  };
   const app = createApp(deps, { ...publishingHandlers(deps), ...readingHandlers(deps), ...leadingHandlers(deps) });
   return { answer: async (request) => app.fetch(request), settled: ports.background.settled };
 }
