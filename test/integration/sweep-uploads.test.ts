@@ -197,7 +197,7 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
       await Promise.all(sweeps);
       for (let n = 0; n < 2; n += 1) uploadsOf(await sweepAt(UPLOAD_MS + 3_600_000));
 
-      let [stored, refused] = [0, 0];
+      let stored = 0;
       for (const { upload, result } of told) {
         const isThere = (await store.head(uploadObjectKey(topic.id, upload.upload), signal())) !== undefined;
         const item = await table.get({ pk: `u#${topic.id}`, sk: upload.upload }, signal());
@@ -207,12 +207,10 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
           expect(item).toMatchObject({ state: 'submitted' });
         }
         if (result instanceof KelpError) {
-          refused += 1;
           if (result.kind !== 'indefinite') expect([result.code, isThere]).toEqual([result.code, false]);
         } else expect(item).toMatchObject({ offset: (result as Placed).offset });
       }
       expect(await tailOf(topic)).toBe(stored);
-      expect(stored + refused).toBeGreaterThanOrEqual(told.length);
       expect([stored > 0, stored < told.length]).toEqual([true, true]);
     },
     TEST_MS,
