@@ -50,6 +50,11 @@ export function minuteOf(timeMs: number): Minute {
   return String(Math.floor(timeMs / MINUTE_MS)).padStart(8, '0') as Minute;
 }
 
+/** When it begins. */
+export const minuteStartMs = (minute: Minute): number => Number(minute) * MINUTE_MS;
+
+export const minuteAfter = (minute: Minute): Minute => minuteOf(minuteStartMs(minute) + MINUTE_MS);
+
 /** The id of an upload that expires then, with {@link UPLOAD_ID_RANDOM} random characters. */
 export function uploadId(expiresMs: number, random: string): UploadId {
   return `u${Math.floor(expiresMs / MINUTE_MS)

@@ -1,8 +1,7 @@
+import { minuteStartMs } from '../model/ids.ts';
 import { SUBMITTING_MS_MAX, SWEPT_BEHIND_MS } from '../model/upload-limits.ts';
 import type { Upload } from '../model/upload.ts';
 import { submitted } from '../protocol/upload-claim.ts';
-
-const MINUTE_MS = 60_000;
 
 /**
  * What is to be done next about an upload, of which nobody knows whether somebody is at work on it.
@@ -26,7 +25,7 @@ export function planUpload(upload: Upload, nowMs: number): UploadPlan {
 
 /** By its attempt's minute; should that lie in another broker's future, by its own time. */
 function isStale({ attempt, expiresMs }: Upload, nowMs: number): boolean {
-  const sinceMs = Math.min(expiresMs, attempt === undefined ? expiresMs : Number(attempt.minute) * MINUTE_MS);
+  const sinceMs = Math.min(expiresMs, attempt === undefined ? expiresMs : minuteStartMs(attempt.minute));
   return sinceMs + SUBMITTING_MS_MAX <= nowMs;
 }
 

@@ -31,7 +31,7 @@ export const sweepRules: readonly Rule[] = [
     row: 'U3 above',
     without: "the floor is above the attempt's minute",
     patches: [
-      { file: 'protocol/floor.ts', from: 'Number(minute) + 1', to: 'Number(minute)' },
+      { file: 'protocol/floor.ts', from: 'minuteAfter(minute)', to: 'minute' },
       { file: 'reference/resolve-attempt.ts', from: 'if (dryRun) return undefined;', to: 'return undefined;' },
     ],
     search: 'sweepsSubmit',
