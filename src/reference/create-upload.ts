@@ -10,7 +10,7 @@ import type { Upload, UploadContent } from '../model/upload.ts';
 import type { PresignedRequest, Presigner } from '../ports/presigner.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { askAgain } from '../state/ask-again.ts';
-import type { StoredUploadsDeps } from '../state/stored-uploads.ts';
+import { isSameUpload, type StoredUploadsDeps } from '../state/stored-uploads.ts';
 
 export type CreateUploadDeps = StoredUploadsDeps & { readonly presigner: Presigner; readonly telemetry: Telemetry };
 
@@ -34,7 +34,7 @@ async function putNew(deps: CreateUploadDeps, topic: Topic, content: UploadConte
     const item = encodeUpload(upload);
     const put = await askAgain(deps, () => deps.table.put(uploadKey(topic.id, upload.upload), item, absent, signal), signal);
     // Refused by our own attempt, whose answer was lost, or by somebody's who has drawn the same id.
-    if (put.applied || (put.item !== undefined && areSame(decodeUpload(put.item), upload))) return upload;
+    if (put.applied || (put.item !== undefined && isSameUpload(decodeUpload(put.item), upload))) return upload;
   }
   throw new KelpError('unavailable', 'unavailable', 'no free id was found', { retryAfterMs: 1_000 });
 }
@@ -55,8 +55,6 @@ function newUpload({ clock, random }: CreateUploadDeps, { bytes, sha256, content
     quarantined: [],
   };
 }
-
-const areSame = (a: Upload, b: Upload): boolean => JSON.stringify(encodeUpload(a)) === JSON.stringify(encodeUpload(b));
 
 /**
  * A topic's clean-up takes what it finds, so what is made has to be there before the topic is: read as active now, its clean-up

@@ -32,5 +32,8 @@ export async function replaceUpload(deps: StoredUploadsDeps, topic: TopicId, upl
   if (result.item === undefined) return { replaced: false, upload: undefined };
   const found = decodeUpload(result.item);
   // Refused by the effect of an attempt whose answer was lost.
-  return { replaced: JSON.stringify(encodeUpload(found)) === JSON.stringify(item), upload: found };
+  return { replaced: isSameUpload(found, upload), upload: found };
 }
+
+/** In all of its fields: whoever put the one has put the other. */
+export const isSameUpload = (a: Upload, b: Upload): boolean => JSON.stringify(encodeUpload(a)) === JSON.stringify(encodeUpload(b));
