@@ -3,8 +3,8 @@ import { KelpError } from '../model/errors.ts';
 import { MOVES_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { Hold } from './admit.ts';
-import { type AttemptOutcome, type Claimant } from './claim-uploads.ts';
-import { claimParts, type HeldUploads, type SubmitDeps, submittedParts } from './submit-uploads.ts';
+import type { AttemptOutcome, Claimant } from './claim-uploads.ts';
+import { claimParts, type HeldUploads, type Outcomes, type SubmitDeps, submittedParts } from './submit-uploads.ts';
 import { encodeSlice, type PartOptions } from './encode-slice.ts';
 import type { Part, PartOutcome } from './part.ts';
 import type { PlaceDeps } from './place-slices.ts';
@@ -21,7 +21,6 @@ export type SendRequest = {
   readonly claimant?: Claimant;
   readonly recordVersion: number;
 };
-type Outcomes = Map<RecordedPart, AttemptOutcome>;
 
 /**
  * Sends the attempts of these parts, all in one object: a group of its own. After a merge, two of them may be of one segment,
