@@ -1,6 +1,6 @@
 // The layers of src/README.md: a module may import its own layer and those listed for it, nothing else.
 const BELOW_SERVICES = ['topology', 'state', 'protocol', 'format', 'ports', 'model'];
-const SERVICES = ['publish', 'consume', 'topics', 'reference'];
+const SERVICES = ['publish', 'consume', 'topics', 'reference', 'archive', 'garbage'];
 
 const LAYERS = {
   model: [],
@@ -10,13 +10,13 @@ const LAYERS = {
   state: ['protocol', 'format', 'ports', 'model'],
   topology: ['state', 'protocol', 'format', 'ports', 'model'],
   // Siblings don't know each other: what two of them need goes down.
-  ...Object.fromEntries([...SERVICES, 'control', 'archive'].map((name) => [name, BELOW_SERVICES])),
+  ...Object.fromEntries([...SERVICES, 'control'].map((name) => [name, BELOW_SERVICES])),
   http: [...SERVICES, 'control', 'format', 'ports', 'model'],
   // Puts the services together, for every runtime.
   broker: [...SERVICES, 'control', ...BELOW_SERVICES],
   client: ['format', 'model'],
   adapters: ['format', 'ports', 'model'],
-  cli: [...SERVICES, 'broker', 'http', 'control', 'archive', 'client', 'adapters', ...BELOW_SERVICES],
+  cli: [...SERVICES, 'broker', 'http', 'control', 'client', 'adapters', ...BELOW_SERVICES],
 };
 
 const layerRules = Object.entries(LAYERS).map(([layer, below]) => ({

@@ -30,6 +30,13 @@ export const pageKey = (topic: TopicId, segment: SegmentId, first: number): Key 
   pk: pagesPartition(topic, segment),
   sk: pageSortKey(first),
 });
+/** How far the segment's messages have left the index. Sorts before pages, and before records. */
+export const archiveKey = (topic: TopicId, segment: SegmentId): Key => ({ pk: pagesPartition(topic, segment), sk: 'a' });
+export const fileRecordSortKey = (first: number): string => `f${String(first).padStart(OFFSET_DIGITS, '0')}`;
+export const fileRecordKey = (topic: TopicId, segment: SegmentId, first: number): Key => ({
+  pk: pagesPartition(topic, segment),
+  sk: fileRecordSortKey(first),
+});
 /** The line of a producer that was moved out of the head. */
 export const lineKey = (topic: TopicId, segment: SegmentId, producer: string): Key => ({
   pk: `l#${topic}#${segment}`,

@@ -1,3 +1,4 @@
+import type { TypedColumn } from './archive.ts';
 import type { BrokerId, SegmentId, TopicId } from './ids.ts';
 import { SCALING_DEFAULT, type ScalingSettings } from './scaling.ts';
 
@@ -9,6 +10,17 @@ export type Range = { readonly lo: number; readonly hi: number };
 /** `brokers`: who serves it, where that was decided together with the range; absent: not here. */
 export type SegmentRange = Range & { readonly segment: SegmentId; readonly brokers?: readonly BrokerId[] };
 
+/** How long messages are kept; beyond either bound the oldest go. A bound that is absent is none. */
+export type Retention = {
+  /** Since the commit, by its broker's clock, whatever a message's own timestamp says. */
+  readonly maxAgeSeconds?: number;
+  /** Of the topic's batches as they were committed. */
+  readonly maxBytes?: number;
+};
+
+/** A JSON Schema of the values. `json`: its text, as it was given; `columns`: what files have of it beside the columns of all. */
+export type TopicSchema = { readonly json: string; readonly columns: readonly TypedColumn[] };
+
 /** What a user chose for a topic. */
 export type TopicSettings = {
   readonly partitionKey: PartitionKey;
@@ -18,6 +30,9 @@ export type TopicSettings = {
   readonly replicas: number;
   /** Absent: nobody said anything, so that SCALING_DEFAULT holds, as it is at the time. */
   readonly scaling?: ScalingSettings;
+  /** Absent: messages are kept for ever. */
+  readonly retention?: Retention;
+  readonly schema?: TopicSchema;
 };
 
 /** What may be changed of a topic's settings. What isn't named stays; a schedule is replaced as a whole. */

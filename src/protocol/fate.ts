@@ -1,3 +1,4 @@
+import type { Archive } from '../model/archive.ts';
 import { type Entry, entryCount, type Head, type ObjectRef, type Page } from '../model/head.ts';
 import type { CommitId } from '../model/ids.ts';
 import { HEAD_ENTRIES_MAX } from '../model/limits.ts';
@@ -22,10 +23,10 @@ export type Fate =
   | { readonly fate: 'open'; readonly head: Head }
   | { readonly fate: 'unknown' };
 
-/** What to do next: read the page that holds `offset`, or stop. */
+/** What to do next: read the page that holds `offset`, or, where there is none, how far the segment is archived; or stop. */
 export type FateStep =
   | { readonly step: 'done'; readonly fate: Fate }
-  | { readonly step: 'read-page'; readonly offset: number; readonly walk: Walk };
+  | { readonly step: 'read-page' | 'read-archive'; readonly offset: number; readonly walk: Walk };
 
 type Walk = {
   readonly sent: SentCommit;
@@ -46,9 +47,9 @@ export function fateFromHead(sent: SentCommit, head: Head): FateStep {
   return nextPage({ sent, head, seenBeyond: undefined }, sent.tail);
 }
 
-/** `page`: the one that holds the offset asked for; undefined where there is none. */
-export function fateFromPage(walk: Walk, page: Page | undefined): FateStep {
-  if (page === undefined) return done({ fate: 'unknown' });
+/** `page`: the one that holds `offset`, which was asked for; undefined where there is none. */
+export function fateFromPage(walk: Walk, offset: number, page: Page | undefined): FateStep {
+  if (page === undefined) return { step: 'read-archive', offset, walk };
   const entry = page.entries.find((candidate) => candidate.cid === walk.sent.cid);
   if (entry !== undefined) return done(found(walk.sent, entry, walk.head));
   const covered = walk.seenBeyond !== undefined || page.guard >= walk.sent.cid;
@@ -56,6 +57,15 @@ export function fateFromPage(walk: Walk, page: Page | undefined): FateStep {
   // W1: when that page was put, at most HEAD_ENTRIES_MAX entries were in the head; ours would be one of them.
   if (seenBeyond !== undefined && seenBeyond >= HEAD_ENTRIES_MAX) return done(absent(walk.sent, walk.head));
   return nextPage({ ...walk, seenBeyond }, page.next);
+}
+
+/**
+ * A5: read after the pages, of which one that should hold `offset` is gone. What was archived says of each id above its highest one that it
+ * is not in there; of others nobody knows any more.
+ */
+export function fateFromArchive(walk: Walk, offset: number, { through, guard }: Archive): FateStep {
+  if (offset >= through || walk.sent.cid <= guard) return done({ fate: 'unknown' });
+  return nextPage(walk, through);
 }
 
 function nextPage(walk: Walk, offset: number): FateStep {

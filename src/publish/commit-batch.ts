@@ -9,12 +9,12 @@ import { killUpdate } from '../protocol/commit.ts';
 import type { SentCommit } from '../protocol/fate.ts';
 import { findFate } from '../state/find-fate.ts';
 import { backoffUnlessAborted } from '../state/retry.ts';
+import { spill } from '../state/spill.ts';
 import { withGrace } from '../state/with-grace.ts';
 import { carryOnSegment } from '../topology/carry-on.ts';
 import { type CommitOutcome, type CommitRequest, failedOutcome, type Judged, landedOutcome, refusedOutcome } from './commit-outcome.ts';
 import type { CommitDeps } from './commit-deps.ts';
 import { judgeAlone, planCommit } from './plan-commit.ts';
-import { spill } from './spill.ts';
 
 /**
  * What is known of one commit id. `inFlight`: an attempt was left unanswered, or others may send it too: it may land yet.

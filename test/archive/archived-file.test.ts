@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { groupAtOffset, groupReaching } from '../../src/archive/plan-read.ts';
-import { readGroup } from '../../src/archive/read-group.ts';
+import { groupAtOffset, groupReaching } from '../../src/format/archived-file/plan-read.ts';
+import { readGroup } from '../../src/format/archived-file/read-group.ts';
 import { ROW_GROUP_BYTES_MAX, ROW_GROUP_MESSAGES_MAX } from '../../src/model/archive-limits.ts';
 import type { ArchivedMessage } from '../../src/model/archived-file.ts';
 import { TIMESTAMP_MS_MAX } from '../../src/model/limits.ts';

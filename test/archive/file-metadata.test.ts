@@ -1,7 +1,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
-import { fileMetadata, parseMetadata, signFooter } from '../../src/archive/file-metadata.ts';
-import { FILE_SCHEMA } from '../../src/archive/file-schema.ts';
+import { fileMetadata, parseMetadata, signFooter } from '../../src/format/archived-file/file-metadata.ts';
+import { FILE_SCHEMA } from '../../src/format/archived-file/file-schema.ts';
 import { type ArchivedFile, dateOf } from '../../src/model/archived-file.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
 import { openFile } from './some-file.ts';

@@ -1,6 +1,6 @@
-import { decodeFooter, type FileFooter, footerBytes, tailRange } from '../../src/archive/read-footer.ts';
-import { readGroup } from '../../src/archive/read-group.ts';
-import { writeFile } from '../../src/archive/write-file.ts';
+import { decodeFooter, type FileFooter, footerBytes, tailRange } from '../../src/format/archived-file/read-footer.ts';
+import { readGroup } from '../../src/format/archived-file/read-group.ts';
+import { writeFile } from '../../src/archive/files/write-file.ts';
 import { createFileCompression } from '../../src/adapters/system/file-compression.ts';
 import { type ArchivedFile, type ArchivedMessage, dateOf } from '../../src/model/archived-file.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';

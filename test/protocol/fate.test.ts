@@ -1,10 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeHead } from '../../src/format/head-item.ts';
+import type { Archive } from '../../src/model/archive.ts';
 import type { Entry, Head, Page } from '../../src/model/head.ts';
 import type { ObjectId } from '../../src/model/ids.ts';
+import { nothingArchived } from '../../src/protocol/archive.ts';
 import { commitUpdate } from '../../src/protocol/commit.ts';
-import { type Fate, fateFromHead, fateFromPage, memberMask, memberOffsets, type SentCommit } from '../../src/protocol/fate.ts';
+import {
+  type Fate,
+  fateFromArchive,
+  fateFromHead,
+  fateFromPage,
+  memberMask,
+  memberOffsets,
+  type SentCommit,
+} from '../../src/protocol/fate.ts';
 import { sealUpdate } from '../../src/protocol/segment-life.ts';
 import { pageOf, spillUpdate } from '../../src/protocol/spill.ts';
 import { applied, cid, commitOf, isApplied, MINUTE, objectOf, openHead } from './segment-state.ts';
@@ -18,14 +28,17 @@ const sent = (name: string, more: Partial<SentCommit> = {}): SentCommit => ({
 });
 
 /** The walk as the product takes it, over these pages. */
-function fateOf(attempt: SentCommit, head: Head, pages: readonly Page[]): Fate {
+function fateOf(
+  attempt: SentCommit,
+  head: Head,
+  pages: readonly Page[],
+  archive: Archive = nothingArchived(head.topic, head.segment),
+): Fate {
   let step = fateFromHead(attempt, head);
-  while (step.step === 'read-page') {
+  while (step.step !== 'done') {
     const { offset, walk } = step;
-    step = fateFromPage(
-      walk,
-      pages.find((page) => page.first <= offset && offset < page.next),
-    );
+    const page = pages.find(({ first, next }) => first <= offset && offset < next);
+    step = step.step === 'read-page' ? fateFromPage(walk, offset, page) : fateFromArchive(walk, offset, archive);
   }
   return step.fate;
 }
@@ -82,6 +95,31 @@ test('a page that is gone proves nothing', () => {
   spillOnce(log);
   expect(fateOf(sent('4a'), decodeHead(log.head), [])).toEqual({ fate: 'unknown' });
   expect(fateOf(sent('4a'), decodeHead(log.head), log.pages)).toMatchObject({ fate: 'dead', because: 'guard' });
+});
+
+describe('A5: behind a page that was archived', () => {
+  const log: Log = { head: applied(openHead(), commitUpdate(commitOf(cid('5a')))), pages: [] };
+  spillOnce(log);
+  log.head = applied(log.head, commitUpdate(commitOf(cid('7a'))));
+  spillOnce(log);
+  const head = decodeHead(log.head);
+  const left = log.pages.slice(1);
+  const archive = { ...nothingArchived(head.topic, head.segment), through: 1, guard: cid('5a') };
+
+  test('an id up to the highest archived one may be in there, or not', () => {
+    expect(fateOf(sent('4a'), head, left, archive)).toEqual({ fate: 'unknown' });
+    expect(fateOf(sent('5a'), head, left, archive)).toEqual({ fate: 'unknown' });
+  });
+
+  test('an id above it is looked for in what is left', () => {
+    expect(fateOf(sent('7a'), head, left, archive)).toMatchObject({ fate: 'landed', entry: { offset: 1 } });
+    expect(fateOf(sent('6a'), head, left, archive)).toMatchObject({ fate: 'dead', because: 'guard' });
+    expect(fateOf(sent('7b'), head, [], { ...archive, through: 2, guard: cid('7a') })).toMatchObject({ fate: 'open' });
+  });
+
+  test('a hole behind what was archived proves nothing', () => {
+    expect(fateOf(sent('6a', { tail: 1 }), head, [], archive)).toEqual({ fate: 'unknown' });
+  });
 });
 
 test('every id that landed is found, and every other one is not, through any commits and spills', () => {

@@ -1,6 +1,6 @@
 import { isTransient } from '../../../src/state/ask-again.ts';
 import type { SegmentId } from '../../../src/model/ids.ts';
-import { spill } from '../../../src/publish/spill.ts';
+import { spill } from '../../../src/state/spill.ts';
 import type { Phase, Process } from '../engine/process.ts';
 import { brokerDeps, NEVER_ABORTED, SEGMENT, TOPIC } from './broker.ts';
 

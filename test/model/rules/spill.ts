@@ -18,7 +18,7 @@ export const spillRules: readonly Rule[] = [
   {
     row: 'A1 adopt',
     without: 'the page that is there is adopted',
-    patches: [{ file: 'publish/spill.ts', from: 'put.applied || put.item === undefined ? page : decodePage(put.item)', to: 'page' }],
+    patches: [{ file: 'state/spill.ts', from: 'put.applied || put.item === undefined ? page : decodePage(put.item)', to: 'page' }],
     search: 'spillRace',
     faults: ['index-hole'],
   },
@@ -74,12 +74,12 @@ export const spillRules: readonly Rule[] = [
       },
       {
         file: 'state/find-fate.ts',
-        from: 'await readPageAt(deps.table, head, step.offset, signal)',
-        to: 'early.map(decodePage).find((page) => page.first <= step.offset && step.offset < page.next)',
+        from: 'await readPageAt(deps.table, head, offset, signal)',
+        to: 'early.map(decodePage).find((page) => page.first <= offset && offset < page.next)',
       },
       {
         file: FATE,
-        from: "if (page === undefined) return done({ fate: 'unknown' });",
+        from: "if (page === undefined) return { step: 'read-archive', offset, walk };",
         to: 'if (page === undefined) return done(absent(walk.sent, walk.head));',
       },
     ],

@@ -1,6 +1,6 @@
-import { ROW_BYTES, ROW_GROUP_BYTES_MAX, ROW_GROUP_MESSAGES_MAX } from '../model/archive-limits.ts';
-import type { ArchivedMessage } from '../model/archived-file.ts';
-import { utf8Bytes } from '../format/utf8.ts';
+import { ROW_BYTES, ROW_GROUP_BYTES_MAX, ROW_GROUP_MESSAGES_MAX } from '../../model/archive-limits.ts';
+import type { ArchivedMessage } from '../../model/archived-file.ts';
+import { utf8Bytes } from '../../format/utf8.ts';
 
 /** Row groups as FORMAT.md bounds them, whatever pieces the messages come in: two archivers cut alike. None is empty. */
 export async function* cutRowGroups(pieces: AsyncIterable<readonly ArchivedMessage[]>): AsyncGenerator<readonly ArchivedMessage[]> {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { crc32c } from '#crc32c';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { encodeUtf8 } from '../format/utf8.ts';
-import { type ArchivedFile, type ArchivedMessage, dateOf } from '../model/archived-file.ts';
-import type { Bytes } from '../model/message.ts';
-import type { FileCompression } from '../ports/file-compression.ts';
+import { encodeUtf8 } from '../../format/utf8.ts';
+import { type ArchivedFile, type ArchivedMessage, dateOf } from '../../model/archived-file.ts';
+import type { Bytes } from '../../model/message.ts';
+import type { FileCompression } from '../../ports/file-compression.ts';
 import { cutRowGroups } from './cut-row-groups.ts';
-import { fileMetadata, signFooter, toHex } from './file-metadata.ts';
-import { FILE_SCHEMA } from './file-schema.ts';
+import { fileMetadata, signFooter, toHex } from '../../format/archived-file/file-metadata.ts';
+import { FILE_SCHEMA } from '../../format/archived-file/file-schema.ts';
 
 type Columns = Parameters<ParquetWriter['write']>[0]['columnData'];
 

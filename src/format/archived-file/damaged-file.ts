@@ -1,4 +1,4 @@
-import { KelpError } from '../model/errors.ts';
+import { KelpError } from '../../model/errors.ts';
 
 /** What is wrong with a file; whoever reads it says which. */
 export const damagedFile = (why: string, cause?: unknown): KelpError =>

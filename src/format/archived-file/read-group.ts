@@ -1,9 +1,9 @@
 import { crc32c } from '#crc32c';
 import { type FileMetaData, parquetScan } from 'hyparquet';
-import { decodeUtf8 } from '../format/utf8.ts';
-import type { ArchivedMessage } from '../model/archived-file.ts';
-import type { Bytes } from '../model/message.ts';
-import type { FileCompression } from '../ports/file-compression.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import type { ArchivedMessage } from '../../model/archived-file.ts';
+import type { Bytes } from '../../model/message.ts';
+import type { FileCompression } from '../../ports/file-compression.ts';
 import { damagedFile } from './damaged-file.ts';
 import { toHex } from './file-metadata.ts';
 import type { ArchivedGroup, FileFooter } from './read-footer.ts';

@@ -1,8 +1,8 @@
 import { crc32c } from '#crc32c';
-import type { ArchivedFile, UtcDate } from '../model/archived-file.ts';
-import { isSegmentId, isTopicId, type SegmentId, type TopicId } from '../model/ids.ts';
-import type { Bytes } from '../model/message.ts';
-import { encodeUtf8 } from '../format/utf8.ts';
+import type { ArchivedFile, UtcDate } from '../../model/archived-file.ts';
+import { isSegmentId, isTopicId, type SegmentId, type TopicId } from '../../model/ids.ts';
+import type { Bytes } from '../../model/message.ts';
+import { encodeUtf8 } from '../utf8.ts';
 import { damagedFile } from './damaged-file.ts';
 
 const FILE_VERSION = 1;

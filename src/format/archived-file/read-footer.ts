@@ -1,7 +1,7 @@
 import { type FileMetaData, parquetMetadata, type RowGroup } from 'hyparquet';
-import { FILE_TAIL_BYTES } from '../model/archive-limits.ts';
-import type { ArchivedFile } from '../model/archived-file.ts';
-import type { Bytes } from '../model/message.ts';
+import { FILE_TAIL_BYTES } from '../../model/archive-limits.ts';
+import type { ArchivedFile } from '../../model/archived-file.ts';
+import type { Bytes } from '../../model/message.ts';
 import { damagedFile } from './damaged-file.ts';
 import { checkFooter, FOOTER_FRAME_BYTES, parseMetadata } from './file-metadata.ts';
 import { FILE_SCHEMA } from './file-schema.ts';
