@@ -1,3 +1,5 @@
+import type { SegmentId, TopicId } from './ids.ts';
+
 /** What a sweep has done, or would do, about uploads. */
 export type SweptUploads = {
   /** Those that it has looked at. */
@@ -28,6 +30,28 @@ export type SweptDeletions = {
   readonly strays: number;
   /** Topics that something went wrong with; the next sweep tries again. */
   readonly failed: number;
+};
+
+/** Messages that go, from the segment's first one that is kept on: those below `start`. */
+export type RetentionCut = {
+  readonly topic: TopicId;
+  readonly segment: SegmentId;
+  readonly start: number;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly reason: 'max-age' | 'max-bytes';
+};
+
+/** The same about messages that were kept for as long as their topics say. */
+export type SweptRetention = {
+  /** Segments of topics that don't keep everything. */
+  readonly examined: number;
+  readonly messages: number;
+  readonly bytes: number;
+  /** Topics and segments that something went wrong with; the next sweep tries again. */
+  readonly failed: number;
+  /** By segment and reason, at most RETENTION_CUTS_MAX of them; the counts are of all. */
+  readonly cuts: readonly RetentionCut[];
 };
 
 /** Whether all was looked at; if not, its time was over. */
