@@ -7,7 +7,7 @@ import type { ObjectStore } from '../ports/object-store.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { Heads } from '../state/heads.ts';
 import { createBatchDecoder } from './decode-batch.ts';
-import { readSegment } from './fetch.ts';
+import { offsetAt, readSegment } from './fetch.ts';
 import { createFindTimestamp } from './find-timestamp.ts';
 import { createHeaderSource } from './header-source.ts';
 import { createIndexPages } from './index-pages.ts';
@@ -53,6 +53,7 @@ export function createConsumer(deps: ConsumerDeps): Consumer {
     readTopic: (topic, wanted, signal) => readTopic(read, topic, wanted, signal),
     locateSegment: (topic, wanted, signal) => readSegment(locate, topic, wanted, signal),
     locateTopic: (topic, wanted, signal) => readTopic(locate, topic, wanted, signal),
+    offsetAt: (topic, at, signal) => offsetAt(read, topic, at, signal),
     async decode(slice) {
       const messages = await decoder.messages(slice);
       return messages.slice(slice.from - slice.baseOffset, slice.to - slice.baseOffset);

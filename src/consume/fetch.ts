@@ -28,6 +28,18 @@ export async function readSegment<S extends BatchSpan>(
   return pageOf(read, { start, offset });
 }
 
+/** Where a read from that time on begins. */
+export async function offsetAt(
+  deps: ReadDeps<BatchSpan>,
+  topic: Topic,
+  { segment, timestampMs }: { readonly segment: SegmentId; readonly timestampMs: number },
+  signal: AbortSignal,
+): Promise<number> {
+  const start = await deps.startOf(topic.id, segment, signal);
+  const { offset } = await findPlace(deps, topic, { segment, from: { timestampMs }, start }, signal);
+  return offset;
+}
+
 /** A timestamp and `latest` are resolved once, here: while the read waits, its place stays. */
 async function findPlace(
   deps: ReadDeps<BatchSpan>,

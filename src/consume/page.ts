@@ -86,6 +86,8 @@ export type Consumer = {
   /** The same by where the batches lie, whole ones: no more than their headers is read, but for finding a timestamp. */
   locateSegment(topic: Topic, read: SegmentWanted, signal: AbortSignal): Promise<SegmentPage<BatchPlace>>;
   locateTopic(topic: Topic, read: TopicWanted, signal: AbortSignal): Promise<TopicPage<BatchPlace>>;
+  /** The offset at which a read of the segment from that time on begins. Errors as of `readSegment`. */
+  offsetAt(topic: Topic, at: { readonly segment: SegmentId; readonly timestampMs: number }, signal: AbortSignal): Promise<number>;
   /** The messages of a slice, `from` to `to` − 1. Error `corrupt` as above. The slice's bytes are shared: never write to them. */
   decode(slice: BatchSlice): Promise<readonly StoredMessage[]>;
 };

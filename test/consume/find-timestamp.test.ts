@@ -8,6 +8,7 @@ const at = (...times: number[]) => times.map((timestampMs) => message(`${timesta
 async function seek(log: Log, timestampMs: number): Promise<{ first: number | undefined; nextOffset: number }> {
   const { consumer } = log.instance();
   const page = await consumer.readSegment(log.topic, { segment: 's0000000' as never, from: { timestampMs }, ...EVERYTHING }, calm());
+  expect(await consumer.offsetAt(log.topic, { segment: 's0000000' as never, timestampMs }, calm())).toBe(page.offset);
   return { first: page.slices[0]?.from, nextOffset: page.nextOffset };
 }
 
