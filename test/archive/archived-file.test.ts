@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { groupAtOffset, groupReaching } from '../../src/format/archived-file/plan-read.ts';
+import { groupFrom, groupReaching } from '../../src/format/archived-file/plan-read.ts';
 import { readGroup } from '../../src/format/archived-file/read-group.ts';
 import { ROW_GROUP_BYTES_MAX, ROW_GROUP_MESSAGES_MAX } from '../../src/model/archive-limits.ts';
 import type { ArchivedMessage } from '../../src/model/archived-file.ts';
@@ -78,16 +78,43 @@ describe('an archived file', () => {
     expect(4 * 1_000_000).toBeLessThan(ROW_GROUP_BYTES_MAX);
   });
 
-  test('is refused where messages are missing, out of order, or of another day', async () => {
+  test('has gaps where batches were quarantined, and nowhere else', async () => {
+    const gaps = fc.uniqueArray(fc.nat({ max: 39 }), { minLength: 1, maxLength: 39 });
+    await fc.assert(
+      fc.asyncProperty(gaps, fc.constantFrom(0, 2 ** 31 - 20, 2 ** 53 - 100), async (gone, first) => {
+        const all = archived(
+          Array.from({ length: 40 }, (_, number) => jsonMessage(number, 10)),
+          first,
+        );
+        const rows = all.filter((_, index) => !gone.includes(index));
+        const object = await write(rows, 7, fileOf(all));
+        expect(plain(await readAll(object))).toEqual(plain(rows));
+      }),
+    );
+  });
+
+  test('leads from an offset in a gap to the row group behind it', async () => {
+    const all = many(20, 1_000_000);
+    const rows = all.filter(({ offset }) => ![0, 3, 4, 5, 9, 18, 19].includes(offset));
+    const footer = openFile(await write(rows, 3, fileOf(all)));
+    expect(footer.groups.map(({ first, last, count }) => [first, last, count])).toEqual([
+      [1, 7, 4],
+      [8, 12, 4],
+      [13, 16, 4],
+      [17, 17, 1],
+    ]);
+    expect([0, 7, 8, 9, 17, 18].map((offset) => groupFrom(footer, offset)?.index)).toEqual([0, 0, 1, 1, 3, undefined]);
+  });
+
+  test('is refused where messages are out of order, or of another day', async () => {
     const rows = many(5);
     const file = fileOf(rows);
     const last = rows.at(-1) ?? expect.unreachable('there are rows');
     const late = { ...last, committedMs: SOME_TIME_MS + 86_400_000 };
     const early = { ...last, committedMs: SOME_TIME_MS - 1 };
     for (const wrong of [
-      rows.slice(1),
-      rows.slice(0, 4),
       [...rows, { ...last, offset: 5 }],
+      [...rows, last],
       rows.toReversed(),
       [...rows.slice(0, 4), late],
       [...rows.slice(0, 4), early],
@@ -106,11 +133,11 @@ describe('a read of an archived file', () => {
     const footer = openFile(object);
     expect(footer.groups.length).toBe(4);
     for (const offset of [0, 32_767, 32_768, 99_999]) {
-      const group = groupAtOffset(footer, offset) ?? expect.unreachable('the offset is in the file');
+      const group = groupFrom(footer, offset) ?? expect.unreachable('the offset is in the file');
       const messages = await readGroup(compression, footer, { group, bytes: bytesOf(object, group) });
       expect(plain(messages.filter((one) => one.offset === offset))).toEqual(plain(rows.slice(offset, offset + 1)));
     }
-    expect(groupAtOffset(footer, 100_000)).toBeUndefined();
+    expect(groupFrom(footer, 100_000)).toBeUndefined();
   });
 
   test('by timestamp takes the first row group that reaches it', async () => {

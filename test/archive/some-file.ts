@@ -19,7 +19,7 @@ export function archived(messages: readonly Message[], first = 0, committedMs = 
 /** The file that these messages make. */
 export function fileOf(messages: readonly ArchivedMessage[], segment = segmentId(0)): ArchivedFile {
   const first = messages[0]?.offset ?? 0;
-  return { topic: TOPIC, segment, date: dateOf(messages[0]?.committedMs ?? 0), first, last: first + messages.length - 1 };
+  return { topic: TOPIC, segment, date: dateOf(messages[0]?.committedMs ?? 0), first, last: messages.at(-1)?.offset ?? first };
 }
 
 async function* inPieces<T>(items: readonly T[], size: number): AsyncGenerator<readonly T[]> {

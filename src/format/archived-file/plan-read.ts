@@ -1,8 +1,8 @@
 import type { ArchivedGroup, FileFooter } from './read-footer.ts';
 
-/** The row group with the message at this offset; undefined: it is not in this file. */
-export function groupAtOffset({ groups }: FileFooter, offset: number): ArchivedGroup | undefined {
-  return groups.find(({ first, count }) => first <= offset && offset < first + count);
+/** The row group with the first message at or behind this offset; undefined: the file has none. */
+export function groupFrom({ groups }: FileFooter, offset: number): ArchivedGroup | undefined {
+  return groups.find(({ last }) => last >= offset);
 }
 
 /**
@@ -10,5 +10,5 @@ export function groupAtOffset({ groups }: FileFooter, offset: number): ArchivedG
  * lie before `from`, in the first of them: then the search goes on from the next group's first offset.
  */
 export function groupReaching({ groups }: FileFooter, timestampMs: number, from: number): ArchivedGroup | undefined {
-  return groups.find(({ first, count, highestTimestampMs }) => first + count > from && highestTimestampMs >= timestampMs);
+  return groups.find(({ last, highestTimestampMs }) => last >= from && highestTimestampMs >= timestampMs);
 }

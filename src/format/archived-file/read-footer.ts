@@ -1,4 +1,4 @@
-import { type FileMetaData, parquetMetadata, type RowGroup } from 'hyparquet';
+import { type FileMetaData, parquetMetadata, type RowGroup, type SchemaElement } from 'hyparquet';
 import { FILE_TAIL_BYTES } from '../../model/archive-limits.ts';
 import type { ArchivedFile } from '../../model/archived-file.ts';
 import type { Bytes } from '../../model/message.ts';
@@ -9,17 +9,21 @@ import { FILE_SCHEMA } from './file-schema.ts';
 /** Bytes `[start, start + length)` of an object. */
 export type ByteRange = { readonly start: number; readonly length: number };
 
-/** Where a row group is, and which messages are in it. `checksum`: eight hex digits, CRC-32C. */
+/**
+ * Where a row group is, and which messages are in it: `count` of them from offset `first` to `last`, both inside, which are fewer where some
+ * were quarantined. `checksum`: eight hex digits, CRC-32C.
+ */
 export type ArchivedGroup = {
   readonly index: number;
   readonly first: number;
+  readonly last: number;
   readonly count: number;
   readonly range: ByteRange;
   readonly checksum: string;
   readonly highestTimestampMs: number;
 };
 
-/** `metadata` is the format's own; `groups` are in the order of offsets and leave none out. */
+/** `metadata` is the format's own; `groups` are in the order of offsets, and what is in none of them was quarantined. */
 export type FileFooter = {
   readonly file: ArchivedFile;
   readonly groups: readonly ArchivedGroup[];
@@ -28,6 +32,7 @@ export type FileFooter = {
 
 const MARK = 0x31524150; // PAR1
 const MARK_BYTES = 4;
+const OFFSET_CHUNK = 0;
 const TIMESTAMP_CHUNK = 6;
 
 /** What to read first: the end of the object, with its whole footer if `tailBytes` is at least its length. */
@@ -51,13 +56,12 @@ export function decodeFooter(tail: Bytes, fileBytes: number): FileFooter {
   const footer = tail.subarray(tail.length - length);
   checkFooter(footer);
   const metadata = parse(footer);
-  if (JSON.stringify(named(metadata.schema)) !== JSON.stringify(named(FILE_SCHEMA))) throw damagedFile('it has other columns');
+  if (!hasColumns(metadata.schema)) throw damagedFile('it has other columns');
   const { file, checksums } = parseMetadata(metadata.key_value_metadata ?? []);
   const groups = listGroups(file, metadata.row_groups, checksums);
   const end = groups.at(-1);
-  const rightEnd =
-    end !== undefined && end.first + end.count === file.last + 1 && end.range.start + end.range.length === fileBytes - length;
-  if (!rightEnd) throw damagedFile('its row groups end elsewhere');
+  if (end === undefined || end.last > file.last || end.range.start + end.range.length !== fileBytes - length)
+    throw damagedFile('its row groups end elsewhere');
   return { file, groups, metadata };
 }
 
@@ -69,24 +73,41 @@ function parse(footer: Bytes): FileMetaData {
   }
 }
 
-const named = (schema: FileMetaData['schema'] | typeof FILE_SCHEMA): unknown[] =>
-  schema.map(({ name, type, repetition_type, num_children }) => [name, type ?? '', repetition_type ?? '', num_children ?? 0]);
+/** The columns of every file, and typed ones behind them, which are no lists. */
+function hasColumns([root, ...columns]: FileMetaData['schema']): boolean {
+  const own = FILE_SCHEMA.slice(1);
+  const typed = columns.slice(own.length);
+  const children = (FILE_SCHEMA[0]?.num_children ?? 0) + typed.length;
+  const isSame = columns.slice(0, own.length).every((column, at) => JSON.stringify(named(column)) === JSON.stringify(named(own[at])));
+  return columns.length >= own.length && isSame && root?.num_children === children && typed.every((one) => one.num_children === undefined);
+}
+
+const named = (column: SchemaElement | undefined): unknown[] => [
+  column?.name,
+  column?.type ?? '',
+  column?.repetition_type ?? '',
+  column?.num_children ?? 0,
+];
 
 function listGroups(file: ArchivedFile, rowGroups: readonly RowGroup[], checksums: readonly string[]): ArchivedGroup[] {
-  let { first } = file;
+  let next = file.first;
   let start = MARK_BYTES;
   return rowGroups.map((rowGroup, index) => {
     const count = Number(rowGroup.num_rows);
     const length = Number(rowGroup.total_compressed_size);
     const chunk = rowGroup.columns[0]?.meta_data;
+    const offsets = rowGroup.columns[OFFSET_CHUNK]?.meta_data?.statistics;
     const highest = rowGroup.columns[TIMESTAMP_CHUNK]?.meta_data?.statistics?.max_value;
     const checksum = checksums[index];
     if (chunk?.data_page_offset !== BigInt(start) || !(highest instanceof Date) || checksum === undefined) {
       throw damagedFile('a row group is not where it should be');
     }
-    const group = { index, first, count, range: { start, length }, checksum, highestTimestampMs: highest.getTime() };
-    first += count;
+    const first = Number(offsets?.min_value);
+    const last = Number(offsets?.max_value);
+    // Also where one of them is no number.
+    if (!(first >= next && count > 0 && last - first >= count - 1)) throw damagedFile('a row group has other offsets');
+    next = last + 1;
     start += length;
-    return group;
+    return { index, first, last, count, range: { start: start - length, length }, checksum, highestTimestampMs: highest.getTime() };
   });
 }

@@ -10,8 +10,9 @@ import type { ArchivedGroup, FileFooter } from './read-footer.ts';
 
 type Stored = { readonly group: ArchivedGroup; readonly bytes: Bytes };
 type MaybeBytes = Bytes | null | undefined;
-/** One entry a message. */
+/** One entry a message. Offsets only where they have gaps. */
 type Columns = {
+  readonly kelp_offset?: ArrayLike<bigint>;
   readonly kelp_partition: ArrayLike<number>;
   readonly kelp_key: ArrayLike<Bytes>;
   readonly kelp_value: ArrayLike<MaybeBytes>;
@@ -20,7 +21,7 @@ type Columns = {
   readonly kelp_committed: ArrayLike<number>;
 };
 
-/** Offsets follow from the group's first; the checksum covers those in the file. */
+/** Without those that have no gap: they follow from the group's first one, and the checksum covers them. */
 const COLUMNS = ['kelp_partition', 'kelp_key', 'kelp_value', 'kelp_headers', 'kelp_timestamp', 'kelp_committed'];
 
 /** Numbers and texts as the messages have them: a mark at the start of a text is part of it. */
@@ -34,8 +35,18 @@ export async function readGroup(compression: FileCompression, { metadata }: File
   const { group, bytes } = stored;
   if (bytes.length !== group.range.length || toHex(crc32c(bytes)) !== group.checksum) throw damagedFile('a row group has another checksum');
   const columns = await readColumns(compression, metadata, stored);
-  return Array.from({ length: group.count }, (_, at) => messageAt(columns, at, group.first));
+  const messages = Array.from({ length: group.count }, (_, at) => messageAt(columns, at, offsetAt(columns, at, group.first)));
+  const isWhole = messages[0]?.offset === group.first && messages.at(-1)?.offset === group.last;
+  if (!isWhole || messages.some(({ offset }, at) => offset <= (messages[at - 1]?.offset ?? -1))) {
+    throw damagedFile('a row group has other offsets than its statistics');
+  }
+  return messages;
 }
+
+const hasGaps = ({ first, last, count }: ArchivedGroup): boolean => last - first >= count;
+
+const offsetAt = ({ kelp_offset: offsets }: Columns, at: number, first: number): number =>
+  offsets === undefined ? first + at : Number(offsets[at]);
 
 async function readColumns(compression: FileCompression, metadata: FileMetaData, stored: Stored): Promise<Columns> {
   const { group, bytes } = stored;
@@ -43,17 +54,18 @@ async function readColumns(compression: FileCompression, metadata: FileMetaData,
   const rows = { rowStart, rowEnd: rowStart + group.count };
   const file = { byteLength: group.range.start + bytes.length, slice: sliceOf(stored) };
   const compressors = { ZSTD: compression.decompress };
+  const columns = hasGaps(group) ? ['kelp_offset', ...COLUMNS] : COLUMNS;
   try {
     // A scan keeps what it has read, so each row group gets one of its own.
-    const scan = await parquetScan({ file, metadata, ...rows, columns: COLUMNS, utf8: false, parsers: PARSERS, compressors });
-    const data = await Promise.all(COLUMNS.map(async (column) => [column, await scan.readColumn({ column, ...rows })] as const));
+    const scan = await parquetScan({ file, metadata, ...rows, columns, utf8: false, parsers: PARSERS, compressors });
+    const data = await Promise.all(columns.map(async (column) => [column, await scan.readColumn({ column, ...rows })] as const));
     return Object.fromEntries(data) as unknown as Columns;
   } catch (error) {
     throw damagedFile('a row group with a right checksum does not decode', error);
   }
 }
 
-function messageAt(columns: Columns, at: number, first: number): ArchivedMessage {
+function messageAt(columns: Columns, at: number, offset: number): ArchivedMessage {
   const partition = columns.kelp_partition[at];
   const key = columns.kelp_key[at];
   const headers = columns.kelp_headers[at];
@@ -63,7 +75,7 @@ function messageAt(columns: Columns, at: number, first: number): ArchivedMessage
     throw damagedFile('a column is shorter than its row group');
   }
   return {
-    offset: first + at,
+    offset,
     partition,
     key,
     value: columns.kelp_value[at] ?? null,
