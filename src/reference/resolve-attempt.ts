@@ -2,7 +2,7 @@ import { KelpError } from '../model/errors.ts';
 import type { TopicId } from '../model/ids.ts';
 import type { Upload } from '../model/upload.ts';
 import { type AttemptDeps, readAttemptFate } from '../state/attempt-fate.ts';
-import { raiseFloor } from './raise-floor.ts';
+import { raiseFloor } from '../state/raise-floor.ts';
 
 /** First offset of the entry that the attempt of an upload has become; undefined: it never lands. */
 export type AttemptEnd = number | undefined;
@@ -19,7 +19,10 @@ export async function resolveAttempt(
 ): Promise<AttemptEnd> {
   const { attempt } = upload;
   if (attempt === undefined) throw new KelpError('corrupt', 'corrupt', `no attempt is recorded of upload ${upload.upload}`);
-  if (!dryRun) await raiseFloor(deps, { topic, segment: attempt.segment, minute: attempt.minute }, signal);
+  if (!dryRun) {
+    const head = await raiseFloor(deps, { topic, segment: attempt.segment, minute: attempt.minute }, signal);
+    if (head === undefined) throw new KelpError('not-found', 'segment-not-found', `no segment ${attempt.segment}`);
+  }
   const fate = await readAttemptFate(deps, topic, attempt, signal);
   switch (fate.fate) {
     case 'landed':

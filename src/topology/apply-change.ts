@@ -67,7 +67,7 @@ async function replaceParents(deps: TopologyDeps, topic: Topic, change: Topology
     await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));
     return done;
   }
-  await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => makeChild(deps, topic, { change, child }, signal));
+  await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => makeChild(deps, topic, { change, child, floor: '' }, signal));
   const sealed = await inParallel(change.parents, CHANGE_PARALLEL_MAX, (parent) => sealParent(deps, topic, { change, parent }, signal));
   // T3: no child opens before every parent is sealed.
   await inParallel(change.children, CHANGE_PARALLEL_MAX, (child) => openChild(deps, topic, child, signal));
@@ -88,12 +88,12 @@ function parentsSealedBy({ heads }: TopologyDeps, { id }: Topic, change: Topolog
 
 /**
  * Step 2: put if absent, pending. The segment's item comes first: whoever finds a head finds the lineage; and whoever looks
- * for the segments of a broker finds those that it is about to serve.
+ * for the segments of a broker finds those that it is about to serve. `floor`: at least.
  */
-async function makeChild(
+export async function makeChild(
   deps: TopologyDeps,
   topic: Topic,
-  { change, child }: { readonly change: TopologyChange; readonly child: SegmentRange },
+  { change, child, floor: least }: { readonly change: TopologyChange; readonly child: SegmentRange; readonly floor: Minute | '' },
   signal: AbortSignal,
 ): Promise<void> {
   const predecessors = change.parents;
@@ -104,7 +104,8 @@ async function makeChild(
     signal,
   );
   await noteServed(deps, { topic: topic.id, segment: child.segment }, child.brokers ?? [], signal);
-  const floor = await highestFloor(deps, topic, change.parents, signal);
+  const parents = await highestFloor(deps, topic, change.parents, signal);
+  const floor = parents > least ? parents : least;
   const head = encodeNewHead({ topic: topic.id, tenant: topic.tenant, range: child, floor, predecessors });
   await askAgain(
     deps,
