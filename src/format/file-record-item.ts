@@ -1,9 +1,10 @@
-import { COLUMN_TYPES, type FileRecord, type TypedColumn, type WrittenFile } from '../model/archive.ts';
+import type { FileRecord, WrittenFile } from '../model/archive.ts';
 import type { UtcDate } from '../model/archived-file.ts';
 import type { CommitId } from '../model/ids.ts';
 import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
-import { asItem, checkVersion, integerField, listField, stringField, wordField } from './item-fields.ts';
+import { checkVersion, integerField, listField, stringField, wordField } from './item-fields.ts';
+import { decodeTypedColumn, encodeTypedColumn } from './typed-column-item.ts';
 
 const RECORD_VERSION = 1;
 const STATES = ['planned', 'written', 'dropped'] as const;
@@ -20,7 +21,7 @@ export function encodeFileRecord(record: FileRecord): Item {
     g: record.guard,
     t: record.highestTimestampMs,
     bytes: record.bytes,
-    columns: record.columns.map(({ property, column, type }) => ({ p: property, c: column, t: type })),
+    columns: record.columns.map(encodeTypedColumn),
     at: record.atMs,
     ...(file === undefined ? {} : { rows: file.rows, misfits: file.misfits, size: file.bytes, footer: file.footerBytes }),
   };
@@ -38,14 +39,10 @@ export function decodeFileRecord(item: Item): FileRecord {
     guard: stringField(item, 'g') as CommitId | '',
     highestTimestampMs: integerField(item, 't'),
     bytes: integerField(item, 'bytes'),
-    columns: listField(item, 'columns').map((value) => decodeColumn(asItem(value, 'columns'))),
+    columns: listField(item, 'columns').map(decodeTypedColumn),
     atMs: integerField(item, 'at'),
     ...(state === 'written' ? { file: decodeFile(item) } : {}),
   };
-}
-
-function decodeColumn(column: Item): TypedColumn {
-  return { property: stringField(column, 'p'), column: stringField(column, 'c'), type: wordField(column, 't', COLUMN_TYPES) };
 }
 
 function decodeFile(item: Item): WrittenFile {

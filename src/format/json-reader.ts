@@ -167,3 +167,14 @@ export const memberField = (reader: JsonReader): string => printableField(nameTe
 
 export const repeatedMember = (reader: JsonReader): KelpError =>
   invalid('invalid-json', memberField(reader), 'a member with this name is already there');
+
+/** The members of the object that comes next, each once; `visit` reads the member's value. Error `invalid-json`. */
+export function forEachMember(reader: JsonReader, visit: (name: string) => void): void {
+  const seen = new Set<string>();
+  for (let more = firstMember(reader); more; more = nextMember(reader)) {
+    const name = nameText(reader);
+    if (seen.has(name)) throw repeatedMember(reader);
+    seen.add(name);
+    visit(name);
+  }
+}

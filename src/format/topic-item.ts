@@ -2,9 +2,10 @@ import { KelpError } from '../model/errors.ts';
 import type { SegmentId, TopicId } from '../model/ids.ts';
 import { REPLICAS_DEFAULT } from '../model/limits.ts';
 import type { ExpectedFlood, ScalingSettings } from '../model/scaling.ts';
-import { CHANGE_KINDS, type PartitionKey, type Topic, type TopologyChange } from '../model/topic.ts';
+import { CHANGE_KINDS, type PartitionKey, type Retention, type Topic, type TopicSchema, type TopologyChange } from '../model/topic.ts';
 import type { Item, Value } from '../ports/metadata-table.ts';
 import { asItem, checkVersion, integerField, listField, mapField, stringField, stringsField, wordField } from './item-fields.ts';
+import { decodeTypedColumn, encodeTypedColumn } from './typed-column-item.ts';
 import { decodeSegmentRange, encodeSegmentRange, encodeServedRange } from './segment-range.ts';
 
 const TOPIC_VERSION = 1;
@@ -20,6 +21,8 @@ export function encodeTopic(topic: Topic): Item {
     segments: topic.settings.segments,
     replicas: topic.settings.replicas,
     ...(topic.settings.scaling === undefined ? {} : { scaling: encodeScaling(topic.settings.scaling) }),
+    ...(topic.settings.retention === undefined ? {} : { retention: encodeRetention(topic.settings.retention) }),
+    ...(topic.settings.schema === undefined ? {} : { schema: encodeSchema(topic.settings.schema) }),
     state: topic.state,
     version: topic.version,
     firstSegment: topic.firstSegment,
@@ -43,6 +46,8 @@ export function decodeTopic(item: Item): Topic {
       // Topics of before brokers were assigned have none.
       replicas: item['replicas'] === undefined ? REPLICAS_DEFAULT : integerField(item, 'replicas'),
       ...(item['scaling'] === undefined ? {} : { scaling: decodeScaling(mapField(item, 'scaling')) }),
+      ...(item['retention'] === undefined ? {} : { retention: decodeRetention(mapField(item, 'retention')) }),
+      ...(item['schema'] === undefined ? {} : { schema: decodeSchema(mapField(item, 'schema')) }),
     },
     state: wordField(item, 'state', STATES),
     version: integerField(item, 'version'),
@@ -110,4 +115,23 @@ function decodeFlood(value: Value): ExpectedFlood {
     minSegments: integerField(item, 'min'),
     ...(item['zone'] === undefined ? {} : { timeZone: stringField(item, 'zone') }),
   };
+}
+
+function encodeRetention({ maxAgeSeconds, maxBytes }: Retention): Item {
+  return { ...(maxAgeSeconds === undefined ? {} : { seconds: maxAgeSeconds }), ...(maxBytes === undefined ? {} : { bytes: maxBytes }) };
+}
+
+function decodeRetention(item: Item): Retention {
+  return {
+    ...(item['seconds'] === undefined ? {} : { maxAgeSeconds: integerField(item, 'seconds') }),
+    ...(item['bytes'] === undefined ? {} : { maxBytes: integerField(item, 'bytes') }),
+  };
+}
+
+function encodeSchema({ json, columns }: TopicSchema): Item {
+  return { json, columns: columns.map(encodeTypedColumn) };
+}
+
+function decodeSchema(item: Item): TopicSchema {
+  return { json: stringField(item, 'json'), columns: listField(item, 'columns').map(decodeTypedColumn) };
 }

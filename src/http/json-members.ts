@@ -1,29 +1,8 @@
-import {
-  endJson,
-  firstMember,
-  type JsonReader,
-  memberField,
-  nameText,
-  nextKind,
-  nextMember,
-  readSlice,
-  repeatedMember,
-} from '../format/json-reader.ts';
+import { endJson, forEachMember, type JsonReader, memberField, nextKind, readSlice } from '../format/json-reader.ts';
 import { invalid } from '../model/errors.ts';
 import { parseInteger } from './query.ts';
 
 const text = new TextDecoder();
-
-/** The members of the object that comes next, each once; `visit` reads the member's value. Error `invalid-json`. */
-export function forEachMember(reader: JsonReader, visit: (name: string) => void): void {
-  const seen = new Set<string>();
-  for (let more = firstMember(reader); more; more = nextMember(reader)) {
-    const name = nameText(reader);
-    if (seen.has(name)) throw repeatedMember(reader);
-    seen.add(name);
-    visit(name);
-  }
-}
 
 /**
  * A whole body that is an object with any of these members, each read by its own function. Errors `invalid-json`,

@@ -1,11 +1,11 @@
 import { checkSchedule } from '../control/scaling/schedule.ts';
 import { inField } from '../format/field-path.ts';
-import { firstElement, type JsonReader, memberField, nextElement, nextKind, readString } from '../format/json-reader.ts';
+import { firstElement, forEachMember, type JsonReader, memberField, nextElement, nextKind, readString } from '../format/json-reader.ts';
 import { invalid, type KelpError } from '../model/errors.ts';
 import { SEGMENTS_OPEN_MAX } from '../model/limits.ts';
 import { CRON_BYTES_MAX, FLOOD_SECONDS_MAX, FLOODS_MAX } from '../model/scaling-limits.ts';
 import type { ExpectedFlood, ScalingSettings } from '../model/scaling.ts';
-import { forEachMember, readCount } from './json-members.ts';
+import { readCount } from './json-members.ts';
 
 type Writable<T> = { -readonly [K in keyof T]?: T[K] };
 

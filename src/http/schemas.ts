@@ -7,6 +7,7 @@ import {
   SEGMENTS_AT_CREATION_MAX,
   SEGMENTS_OPEN_MAX,
 } from '../model/limits.ts';
+import { RETENTION_SECONDS_MAX } from '../model/archive-limits.ts';
 import { CRON_BYTES_MAX, FLOOD_SECONDS_MAX, FLOODS_MAX } from '../model/scaling-limits.ts';
 
 // What PROTOCOL.md says about JSON, for machines: openapi.json is made of it, and every answer of the HTTP tests is held
@@ -69,16 +70,36 @@ export const Scaling = z
 
 export const ScalingChange = Scaling.partial().meta({ id: 'ScalingChange', description: 'Any members of Scaling.' });
 
-export const SettingsChange = z
-  .strictObject({ replicas: Replicas.optional(), scaling: ScalingChange.optional() })
-  .meta({ id: 'SettingsChange' });
+const MaxAgeSeconds = z.int().min(1).max(RETENTION_SECONDS_MAX);
+const MaxBytes = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+export const Retention = z
+  .strictObject({ maxAgeSeconds: MaxAgeSeconds.optional(), maxBytes: MaxBytes.optional() })
+  .meta({ id: 'Retention', description: 'Beyond either bound the oldest messages go. A bound that is absent is none.' });
+
+export const RetentionChange = z
+  .strictObject({ maxAgeSeconds: MaxAgeSeconds.nullable().optional(), maxBytes: MaxBytes.nullable().optional() })
+  .nullable()
+  .meta({ id: 'RetentionChange', description: 'Any members of Retention; null is no bound.' });
+
+export const ValueSchema = z
+  .looseObject({})
+  .meta({ id: 'ValueSchema', description: 'A JSON Schema of the values; files have columns by its `properties`.' });
+
+const CHANGEABLE = {
+  replicas: Replicas.optional(),
+  scaling: ScalingChange.optional(),
+  retention: RetentionChange.optional(),
+  schema: ValueSchema.optional(),
+};
+
+export const SettingsChange = z.strictObject(CHANGEABLE).meta({ id: 'SettingsChange' });
 
 export const TopicSettings = z
   .strictObject({
     partitionKey: PartitionKey,
     segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX).optional(),
-    replicas: Replicas.optional(),
-    scaling: ScalingChange.optional(),
+    ...CHANGEABLE,
   })
   .meta({ id: 'TopicSettings' });
 
@@ -90,7 +111,9 @@ export const Topic = z
     segments: z.int().min(1).max(SEGMENTS_AT_CREATION_MAX),
     replicas: Replicas,
     scaling: Scaling,
+    retention: Retention,
     createdMs: Integer,
+    schema: ValueSchema.optional(),
   })
   .meta({ id: 'Topic' });
 

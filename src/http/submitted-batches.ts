@@ -1,6 +1,7 @@
 import {
   firstElement,
   firstMember,
+  forEachMember,
   type JsonReader,
   memberField,
   nameText,
@@ -19,7 +20,7 @@ import { PARTITIONS, REQUEST_BYTES_MAX, REQUEST_MESSAGES_MAX } from '../model/li
 import type { Bytes } from '../model/message.ts';
 import { UPLOAD_BATCHES_BYTES_MAX, UPLOAD_BATCHES_MAX, UPLOAD_MESSAGES_MAX } from '../model/upload-limits.ts';
 import type { DeclaredBatch } from '../model/upload.ts';
-import { forEachMember, readMembers } from './json-members.ts';
+import { readMembers } from './json-members.ts';
 
 /** An upload that is to be committed as it is, and what its sender says of it. */
 export type SubmittedBatches = {

@@ -1,11 +1,13 @@
 import { inField } from '../format/field-path.ts';
 import { parsePointer } from '../format/json-pointer.ts';
-import { endJson, type JsonReader, memberField, nextKind, readJson, readString } from '../format/json-reader.ts';
+import { endJson, forEachMember, type JsonReader, memberField, nextKind, readJson, readSlice, readString } from '../format/json-reader.ts';
+import { parseTopicSchema } from '../format/topic-schema.ts';
 import { invalid, type KelpError } from '../model/errors.ts';
 import { KEY_PLACE_BYTES_MAX, REPLICAS_MAX, SEGMENTS_AT_CREATION_MAX } from '../model/limits.ts';
 import { type Bytes, KIND_HEADER } from '../model/message.ts';
-import type { PartitionKey, SettingsChange, SettingsWish } from '../model/topic.ts';
-import { forEachMember, readCount } from './json-members.ts';
+import type { PartitionKey, SettingsChange, SettingsWish, TopicSchema } from '../model/topic.ts';
+import { readCount } from './json-members.ts';
+import { readRetention } from './retention-settings.ts';
 import { readScaling } from './scaling-settings.ts';
 
 const PLACES = '"key", {"header": name} or {"pointer": pointer}';
@@ -16,8 +18,9 @@ const wrong = (field: string, message: string): KelpError => invalid('invalid-se
 type Writable<T> = { -readonly [K in keyof T]?: T[K] };
 
 /**
- * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments", "replicas", "scaling"}`. `nowMs` as
- * for `readScaling`. Errors `invalid-json`, `invalid-settings`, `invalid-pointer`, `invalid-schedule`, naming the member.
+ * What a topic is made with: `{"partitionKey": "key" | {"header"} | {"pointer"}, "segments", "replicas", "scaling", "retention",
+ * "schema"}`. `nowMs` as for `readScaling`. Errors `invalid-json`, `invalid-settings`, `invalid-pointer`, `invalid-schedule`,
+ * `invalid-schema`, naming the member.
  */
 export function parseTopicSettings(body: Bytes, nowMs: number): SettingsWish {
   const reader = readJson(body);
@@ -28,19 +31,19 @@ export function parseTopicSettings(body: Bytes, nowMs: number): SettingsWish {
     if (name === 'partitionKey') partitionKey = readPartitionKey(reader);
     else if (name === 'segments') segments = readBounded(reader, name, SEGMENTS_AT_CREATION_MAX);
     else if (!readChange(reader, name, { change, nowMs }))
-      throw wrong(memberField(reader), 'no such member; there are partitionKey, segments, replicas and scaling');
+      throw wrong(memberField(reader), 'no such member; there are partitionKey, segments, replicas, scaling, retention and schema');
   });
   if (partitionKey === undefined) throw wrong('partitionKey', `where a message has its key: ${PLACES}`);
   return { partitionKey, segments, ...change };
 }
 
-/** What is changed of a topic: `{"replicas", "scaling"}`. Errors as above. */
+/** What is changed of a topic: `{"replicas", "scaling", "retention", "schema"}`. Errors as above. */
 export function parseSettingsChange(body: Bytes, nowMs: number): SettingsChange {
   const reader = readJson(body);
   const change: Writable<SettingsChange> = {};
   readMembers(reader, (name) => {
     if (!readChange(reader, name, { change, nowMs }))
-      throw wrong(memberField(reader), 'there is no such member that can be changed; there are replicas and scaling');
+      throw wrong(memberField(reader), 'there is no such member that can be changed; there are replicas, scaling, retention and schema');
   });
   return change;
 }
@@ -60,6 +63,8 @@ function readChange(
 ): boolean {
   if (name === 'replicas') change.replicas = readBounded(reader, name, REPLICAS_MAX);
   else if (name === 'scaling') change.scaling = readScaling(reader, nowMs);
+  else if (name === 'retention') change.retention = readRetention(reader);
+  else if (name === 'schema') change.schema = readSchema(reader);
   else return false;
   return true;
 }
@@ -68,6 +73,14 @@ function readBounded(reader: JsonReader, member: string, max: number): number {
   const value = readCount(reader, max);
   if (value === undefined) throw wrong(member, `an integer from 1 to ${max}`);
   return value;
+}
+
+function readSchema(reader: JsonReader): TopicSchema {
+  try {
+    return parseTopicSchema(readSlice(reader));
+  } catch (error) {
+    throw inField('schema', error);
+  }
 }
 
 function readPartitionKey(reader: JsonReader): PartitionKey {

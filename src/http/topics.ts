@@ -2,7 +2,7 @@ import { invalid } from '../model/errors.ts';
 import { isTopicName } from '../model/ids.ts';
 import { TOPICS_LIST_DEFAULT, TOPICS_LIST_MAX } from '../model/limits.ts';
 import { scalingOf, type Topic } from '../model/topic.ts';
-import { jsonText, noContent, okJson } from './answer.ts';
+import { jsonText, noContent } from './answer.ts';
 import type { Handler } from './call.ts';
 import type { TopicsDependencies } from './dependencies.ts';
 import { JSON_MEDIA, negotiate, requireJson } from './media-type.ts';
@@ -20,7 +20,8 @@ export function createListTopics({ topics }: TopicsDependencies): Handler {
     if (after !== undefined && !isTopicName(after))
       throw invalid('invalid-after', 'after', 'the name of a topic, of today or of yesterday');
     const page = await topics.list({ limit, ...(after === undefined ? {} : { after }) }, signal);
-    return okJson({ topics: page.topics.map(documentOf), ...(page.next === undefined ? {} : { next: page.next }) });
+    const next = page.next === undefined ? '' : `,"next":${JSON.stringify(page.next)}`;
+    return jsonText(200, `{"topics":[${page.topics.map(textOf).join(',')}]${next}}`);
   };
 }
 
@@ -30,7 +31,7 @@ export function createCreateTopic(deps: TopicsDependencies): Handler {
     requireJson(call.context.req.header('content-type'));
     const settings = parseTopicSettings(await bodyOf(deps, call), deps.clock.nowMs());
     const { topic, created } = await deps.topics.create(name, settings, call.signal);
-    return jsonText(created ? 201 : 200, JSON.stringify(documentOf(topic)));
+    return jsonText(created ? 201 : 200, textOf(topic));
   };
 }
 
@@ -39,7 +40,7 @@ export function createGetTopic({ topics }: TopicsDependencies): Handler {
     const name = topicNameOf(call);
     negotiate(call.context, [JSON_MEDIA]);
     parseQuery(call.context.req.url, []);
-    return okJson(documentOf(await topics.resolve(name, { fresh: true }, call.signal)));
+    return jsonText(200, textOf(await topics.resolve(name, { fresh: true }, call.signal)));
   };
 }
 
@@ -48,7 +49,7 @@ export function createChangeTopic(deps: TopicsDependencies): Handler {
     const name = topicNameOf(call);
     requireJson(call.context.req.header('content-type'));
     const change = parseSettingsChange(await bodyOf(deps, call), deps.clock.nowMs());
-    return okJson(documentOf(await deps.topics.change(name, change, call.signal)));
+    return jsonText(200, textOf(await deps.topics.change(name, change, call.signal)));
   };
 }
 
@@ -59,13 +60,9 @@ export function createDeleteTopic({ topics }: TopicsDependencies): Handler {
   };
 }
 
-/** What is promised about a topic; versions, changes and open ranges are the engine's own. */
-const documentOf = ({ name, id, settings, createdMs }: Topic): Record<string, unknown> => ({
-  topic: name,
-  id,
-  partitionKey: settings.partitionKey,
-  segments: settings.segments,
-  replicas: settings.replicas,
-  scaling: scalingOf(settings),
-  createdMs,
-});
+/** What is promised about a topic; versions, changes and open ranges are the engine's own. The schema is the text that was given. */
+function textOf({ name, id, settings, createdMs }: Topic): string {
+  const { partitionKey, segments, replicas, retention = {}, schema } = settings;
+  const text = JSON.stringify({ topic: name, id, partitionKey, segments, replicas, scaling: scalingOf(settings), retention, createdMs });
+  return schema === undefined ? text : `${text.slice(0, -1)},"schema":${schema.json}}`;
+}

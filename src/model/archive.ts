@@ -19,7 +19,15 @@ export type Archive = {
 };
 
 /** A column beside those that every file has. `column` is its name in files, `property` that in the JSON value. */
-export type TypedColumn = { readonly property: string; readonly column: string; readonly type: ColumnType };
+export type TypedColumn = {
+  readonly property: string;
+  readonly column: string;
+  readonly type: ColumnType;
+  /** A value without the property does not fit. */
+  readonly required: boolean;
+  /** Of the property, `null` fits as well. */
+  readonly nullable: boolean;
+};
 export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 

@@ -18,6 +18,9 @@ export type Retention = {
   readonly maxBytes?: number;
 };
 
+/** What is named changes; null takes a bound away. */
+export type RetentionChange = { readonly [Bound in keyof Retention]?: number | null };
+
 /** A JSON Schema of the values. `json`: its text, as it was given; `columns`: what files have of it beside the columns of all. */
 export type TopicSchema = { readonly json: string; readonly columns: readonly TypedColumn[] };
 
@@ -35,8 +38,13 @@ export type TopicSettings = {
   readonly schema?: TopicSchema;
 };
 
-/** What may be changed of a topic's settings. What isn't named stays; a schedule is replaced as a whole. */
-export type SettingsChange = { readonly replicas?: number; readonly scaling?: Partial<ScalingSettings> };
+/** What may be changed of a topic's settings. What isn't named stays; a schedule and a schema are replaced as a whole. */
+export type SettingsChange = {
+  readonly replicas?: number;
+  readonly scaling?: Partial<ScalingSettings>;
+  readonly retention?: RetentionChange;
+  readonly schema?: TopicSchema;
+};
 
 /** What a topic is to be made with: defaults hold for what may be changed and isn't named. */
 export type SettingsWish = Pick<TopicSettings, 'partitionKey' | 'segments'> & SettingsChange;

@@ -7,7 +7,8 @@ import { changedSettings } from './settings.ts';
 
 /**
  * Changes a topic's settings on its version: whatever others write meanwhile stands, and is what the change is put together
- * with. Pending changes of its segments are neither waited for nor touched. Errors `topic-not-found`, `invalid-settings`.
+ * with. Pending changes of its segments are neither waited for nor touched. Errors `topic-not-found`, `invalid-settings`,
+ * `invalid-schema`.
  */
 export async function changeSettings(deps: TopologyDeps, name: string, change: SettingsChange, signal: AbortSignal): Promise<Topic> {
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt += 1) {

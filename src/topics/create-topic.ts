@@ -45,8 +45,13 @@ async function finish(deps: TopologyDeps, topic: Topic, signal: AbortSignal): Pr
 function sameOrConflict(topic: Topic, wish: SettingsWish): Created {
   if (areWished(topic.settings, wish)) return { topic, created: false };
   throw new KelpError('conflict', 'exists-differently', `topic ${topic.name} exists with other settings`, {
-    extra: { ...topic.settings, scaling: scalingOf(topic.settings) },
+    extra: shown(topic.settings),
   });
+}
+
+function shown({ schema, ...settings }: TopicSettings): Record<string, unknown> {
+  const shownSchema = schema === undefined ? {} : { schema: JSON.parse(schema.json) as unknown };
+  return { ...settings, scaling: scalingOf(settings), retention: settings.retention ?? {}, ...shownSchema };
 }
 
 /** Undefined if somebody else took the name meanwhile. */

@@ -18,7 +18,7 @@ export type SegmentDescription = SegmentRange & {
 export type Topics = {
   /** `created` false: it was there, as it is wished for. Errors `conflict`/`exists-differently`, `invalid-settings`. */
   create(name: string, wish: SettingsWish, signal: AbortSignal): Promise<{ readonly topic: Topic; readonly created: boolean }>;
-  /** The topic as it is then. Errors `not-found`/`topic-not-found`, `invalid-settings`. */
+  /** The topic as it is then. Errors `not-found`/`topic-not-found`, `invalid-settings`, `invalid-schema`. */
   change(name: string, change: SettingsChange, signal: AbortSignal): Promise<Topic>;
   /**
    * The topic that has this name now. `fresh` reads the stores; otherwise an answer may be as old as TOPIC_KNOWN_MS_MAX,

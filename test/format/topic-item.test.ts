@@ -3,10 +3,18 @@ import { expect, test } from 'vitest';
 import { decodeTopic, encodeTopic } from '../../src/format/topic-item.ts';
 import type { TopicId } from '../../src/model/ids.ts';
 import type { ExpectedFlood, ScalingSettings } from '../../src/model/scaling.ts';
-import { CHANGE_KINDS, type PartitionKey, type Topic, type TopologyChange } from '../../src/model/topic.ts';
+import {
+  CHANGE_KINDS,
+  type PartitionKey,
+  type Retention,
+  type Topic,
+  type TopicSchema,
+  type TopologyChange,
+} from '../../src/model/topic.ts';
 import type { Item } from '../../src/ports/metadata-table.ts';
 import { arbitrarySegment, arbitrarySegmentRange, arbitraryServedRange } from './arbitrary-head.ts';
 import { arbitraryId } from './arbitrary-id.ts';
+import { arbitraryTypedColumn } from './arbitrary-typed-column.ts';
 import { undetected } from './damage.ts';
 
 const partitionKey: fc.Arbitrary<PartitionKey> = fc.oneof(
@@ -32,12 +40,14 @@ const scaling: fc.Arbitrary<ScalingSettings> = fc.record({
   targetCommitsPerSecond: fc.maxSafeNat(),
   schedule: fc.array(flood, { maxLength: 3 }),
 });
+const retention: fc.Arbitrary<Retention> = fc.record({ maxAgeSeconds: fc.nat(), maxBytes: fc.maxSafeNat() }, { requiredKeys: [] });
+const schema: fc.Arbitrary<TopicSchema> = fc.record({ json: fc.string(), columns: fc.array(arbitraryTypedColumn, { maxLength: 3 }) });
 const topic: fc.Arbitrary<Topic> = fc.record({
   id: arbitraryId as fc.Arbitrary<TopicId>,
   name: fc.string(),
   tenant: fc.string(),
   settings: fc.record(
-    { partitionKey, segments: fc.nat(), replicas: fc.nat(), scaling },
+    { partitionKey, segments: fc.nat(), replicas: fc.nat(), scaling, retention, schema },
     { requiredKeys: ['partitionKey', 'segments', 'replicas'] },
   ),
   state: fc.constantFrom('active', 'deleting', 'deleted'),
@@ -60,16 +70,16 @@ test('a topic comes back as it was', () => {
 test('a topic with anything of another type, or left out, is corrupt', () => {
   fc.assert(
     fc.property(topic, (value) => {
-      expect(undetected(encodeTopic(value), decodeTopic, { optional: ['replicas', 'scaling'] })).toEqual([]);
+      expect(undetected(encodeTopic(value), decodeTopic, { optional: ['replicas', 'scaling', 'retention', 'schema'] })).toEqual([]);
     }),
     { numRuns: 20 },
   );
 });
 
-test('a topic of before there was scaling has none, and no attribute is stored for it', () => {
+test('a topic of before there was scaling, retention or a schema has none, and no attribute is stored for it', () => {
   fc.assert(
     fc.property(topic, (value) => {
-      const { scaling: _, ...older } = encodeTopic(value);
+      const { scaling: _, retention: __, schema: ___, ...older } = encodeTopic(value);
       const decoded = decodeTopic(older);
       expect(Object.keys(decoded.settings).toSorted()).toEqual(['partitionKey', 'replicas', 'segments']);
       expect(encodeTopic(decoded)).toEqual(older);
@@ -89,6 +99,19 @@ test('scaling with a number that is none, or without one of its members, is corr
       expect(undetected(stored as Item, decodeFlood)).toEqual([]);
       for (const member of ['min', 'max', 'bytes', 'messages', 'commits'])
         expect(() => decode({ ...(whole['scaling'] as Item), [member]: 1.5 })).toThrow(expect.objectContaining({ kind: 'corrupt' }));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a schema of which anything is left out is corrupt', () => {
+  fc.assert(
+    fc.property(topic, schema, arbitraryTypedColumn, (value, { json }, column) => {
+      const whole = encodeTopic({ ...value, settings: { ...value.settings, schema: { json, columns: [column] } } });
+      const stored = whole['schema'] as { readonly columns: readonly Item[] };
+      expect(undetected(whole['schema'] as Item, (damaged) => decodeTopic({ ...whole, schema: damaged }))).toEqual([]);
+      const decodeColumn = (damaged: Item): Topic => decodeTopic({ ...whole, schema: { ...stored, columns: [damaged] } });
+      expect(undetected(stored.columns[0] as Item, decodeColumn, { optional: ['r', 'n'] })).toEqual([]);
     }),
     { numRuns: 20 },
   );
