@@ -41,7 +41,7 @@ async function unpack(dir: string): Promise<void> {
   const partial = mkdtempSync(`${dir}.`);
   try {
     const file = join(partial, 'chromium');
-    await Promise.all([pipeline(decompressed('chromium.br'), createWriteStream(file)), untar('al2023', partial), untar('fonts', partial)]);
+    await Promise.all([decompress('chromium.br', file), untar('al2023', partial), untar('fonts', partial)]);
     chmodSync(file, 0o755);
     const fonts = `<dir>${join(dir, 'fonts')}</dir><cachedir>${join(dir, 'font-cache')}</cachedir>`;
     writeFileSync(join(partial, 'fonts.conf'), `<?xml version="1.0"?><fontconfig>${fonts}</fontconfig>\n`);
@@ -54,13 +54,16 @@ async function unpack(dir: string): Promise<void> {
   }
 }
 
-function decompressed(name: string): NodeJS.ReadableStream {
+async function decompress(name: string, file: string): Promise<void> {
   const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
-  return createReadStream(join(dirname(entry), '..', 'bin', name)).pipe(createBrotliDecompress());
+  await pipeline(createReadStream(join(dirname(entry), '..', 'bin', name)), createBrotliDecompress(), createWriteStream(file));
 }
 
+/** From a file, since tar reads no further than the archive's end mark: what is still on its way then finds a closed pipe. */
 async function untar(name: string, dir: string): Promise<void> {
-  const tar = spawn('tar', ['-x', '-f', '-', '-C', dir], { stdio: ['pipe', 'inherit', 'inherit'] });
-  const [[code]] = await Promise.all([once(tar, 'close'), pipeline(decompressed(`${name}.tar.br`), tar.stdin)]);
+  const file = join(dir, `${name}.tar`);
+  await decompress(`${name}.tar.br`, file);
+  const [code] = await once(spawn('tar', ['-x', '-f', file, '-C', dir], { stdio: 'inherit' }), 'close');
   if (code !== 0) throw new Error(`tar could not unpack ${name}`);
+  rmSync(file);
 }
