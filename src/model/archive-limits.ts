@@ -43,3 +43,7 @@ export const RETENTION_CUTS_MAX = 200;
 /** Batches that an archiver reads at a time, as stored; and what it keeps of them: it comes to each once, but to a large batch in parts. */
 export const ARCHIVE_PIECE_BYTES = 4_194_304;
 export const ARCHIVE_CACHE_BYTES_MAX = 16_777_216;
+/** Segments that one list of files looks at: two reads each. */
+export const FILES_SEGMENTS_LOOK_MAX = 200;
+export const FILES_LIST_MAX = 1_000;
+export const FILES_LIST_DEFAULT = 100;

@@ -3,6 +3,7 @@ import { headKey, pageKey } from '../format/item-key.ts';
 import { decodePage, encodePage } from '../format/page-item.ts';
 import { KelpError } from '../model/errors.ts';
 import type { Head, Page } from '../model/head.ts';
+import { HEAD_ENTRIES_MAX } from '../model/limits.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { pageAbsent, pageOf, spillUpdate } from '../protocol/spill.ts';
 import type { Heads } from './heads.ts';
@@ -21,6 +22,17 @@ export async function spill(deps: SpillDeps, head: Head, signal: AbortSignal): P
   if (result.item === undefined) throw new KelpError('not-found', 'segment-not-found', 'the segment has no head any more');
   const after = decodeHead(result.item);
   deps.heads.offer(after);
+  return after;
+}
+
+/** Until all below that offset, which the head has or had, is in pages: A9, only then may it leave the index. Answers the head as it is then. */
+export async function spillThrough(deps: SpillDeps, head: Head, next: number, signal: AbortSignal): Promise<Head> {
+  let after = head;
+  // A page that somebody else has put may hold fewer entries than the head, but each holds one.
+  for (let spills = 0; after.spilled < next; spills += 1) {
+    if (spills > HEAD_ENTRIES_MAX) throw new Error(`the head of ${head.segment} does not move its entries`);
+    after = await spill(deps, after, signal);
+  }
   return after;
 }
 
