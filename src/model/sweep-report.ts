@@ -54,10 +54,39 @@ export type SweptRetention = {
   readonly cuts: readonly RetentionCut[];
 };
 
+/** The same about what nobody refers to any more, of topics that are there. */
+export type SweptGarbage = {
+  /** Batch objects that went without ever having been committed: a commit was lost, refused or never sent. */
+  readonly neverCommitted: number;
+  /** Batch objects whose index pages went in this sweep. */
+  readonly archived: number;
+  /** Archived files that no record stands for, or whose messages are gone. */
+  readonly files: number;
+  /** Uploads whose messages are archived, where they were batches, or gone. */
+  readonly uploads: number;
+  /** Index pages of what is archived or gone. */
+  readonly pages: number;
+  /** Producers' lines of sealed segments, and requests whose Idempotency-Key has expired. */
+  readonly lines: number;
+  readonly requests: number;
+  /** Of the objects, files and uploads that went. */
+  readonly bytes: number;
+  /** Topics and segments that something went wrong with; the next sweep tries again. */
+  readonly failed: number;
+};
+
 /** Whether all was looked at; if not, its time was over. */
 export type Complete = { readonly complete: boolean };
 
-export type SweepReport = Complete & { readonly dryRun: boolean; readonly uploads: SweptUploads; readonly deletions: SweptDeletions };
+export type SweepReport = Complete & {
+  readonly dryRun: boolean;
+  readonly uploads: SweptUploads;
+  readonly deletions: SweptDeletions;
+  readonly garbage: SweptGarbage;
+};
+
+/** What is left to the next sweep, since something went wrong with it. */
+export const failedIn = ({ uploads, deletions, garbage }: SweepReport): number => uploads.failed + deletions.failed + garbage.failed;
 
 /** Changes nothing where it is a dry run. Ends with its signal without an error. */
 export type Sweep = (options: { readonly dryRun: boolean }, signal: AbortSignal) => Promise<SweepReport>;
