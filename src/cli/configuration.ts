@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
+import { ARCHIVE_EVERY_MS, ARCHIVE_EVERY_MS_MAX, ARCHIVE_EVERY_MS_MIN } from '../model/archive-limits.ts';
 import { type BrokerId, isBrokerId } from '../model/ids.ts';
 import { REQUEST_BYTES_MAX } from '../model/limits.ts';
 import { REBALANCE_CALL_MS, REBALANCE_MS, SAMPLE_MS_MIN } from '../model/scaling-limits.ts';
 import { SWEEP_EVERY_MS, SWEEP_EVERY_MS_MAX, SWEEP_EVERY_MS_MIN } from '../model/upload-limits.ts';
 import {
   COMMON_VARIABLES,
+  isInteger,
   matching,
   readVariables,
   type Secrets,
@@ -19,26 +21,30 @@ import {
   variable,
   type Variables,
 } from './environment.ts';
+import { LIFETIME_VARIABLES, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 
-export type Configuration = StoresConfiguration & {
-  readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
-  readonly rootToken: string;
-  /** Sign cursors: the first one signs, all of them verify, so that one can be replaced without breaking readers. */
-  readonly secrets: Secrets;
-  readonly broker: {
-    readonly id: BrokerId;
-    readonly zone: string;
-    /** Where clients and other brokers reach it: an origin. Absent: where it listens. */
-    readonly publicUrl?: string;
+export type Configuration = StoresConfiguration &
+  Lifetimes & {
+    readonly host: string;
+    /** 0: any free one. */
+    readonly port: number;
+    readonly rootToken: string;
+    /** Sign cursors: the first one signs, all of them verify, so that one can be replaced without breaking readers. */
+    readonly secrets: Secrets;
+    readonly broker: {
+      readonly id: BrokerId;
+      readonly zone: string;
+      /** Where clients and other brokers reach it: an origin. Absent: where it listens. */
+      readonly publicUrl?: string;
+    };
+    readonly requestBytesMax: number;
+    /** How often each topic is looked at by whoever leads; 0: only when somebody asks. */
+    readonly rebalanceMs: number;
+    /** How often, on average, it cleans up behind others; 0: only when somebody asks. */
+    readonly sweepMs: number;
+    /** How often it looks which messages are to be archived; 0: never. */
+    readonly archiveMs: number;
   };
-  readonly requestBytesMax: number;
-  /** How often each topic is looked at by whoever leads; 0: only when somebody asks. */
-  readonly rebalanceMs: number;
-  /** How often, on average, it cleans up behind others; 0: only when somebody asks. */
-  readonly sweepMs: number;
-};
 
 /** What differs between runtimes. */
 export type RuntimeBounds = {
@@ -65,6 +71,10 @@ const sweepMs = variable(`a number of milliseconds from ${SWEEP_EVERY_MS_MIN} to
   return text === '0' || isInteger(text, SWEEP_EVERY_MS_MIN, SWEEP_EVERY_MS_MAX);
 });
 
+const archiveMs = variable(`a number of milliseconds from ${ARCHIVE_EVERY_MS_MIN} to ${ARCHIVE_EVERY_MS_MAX}, or 0`, (text) => {
+  return text === '0' || isInteger(text, ARCHIVE_EVERY_MS_MIN, ARCHIVE_EVERY_MS_MAX);
+});
+
 const environmentOf = ({ requestBytesMax }: RuntimeBounds) =>
   z.object({
     ...COMMON_VARIABLES,
@@ -78,6 +88,8 @@ const environmentOf = ({ requestBytesMax }: RuntimeBounds) =>
     KELP_REQUEST_BYTES_MAX: z.prefault(requestBytes(requestBytesMax), String(requestBytesMax)),
     KELP_REBALANCE_MS: z.prefault(rebalanceMs, String(REBALANCE_MS)),
     KELP_SWEEP_MS: z.prefault(sweepMs, String(SWEEP_EVERY_MS)),
+    KELP_ARCHIVE_MS: z.prefault(archiveMs, String(ARCHIVE_EVERY_MS)),
+    ...LIFETIME_VARIABLES,
     ...STORE_VARIABLES,
   });
 type Environment = z.infer<ReturnType<typeof environmentOf>>;
@@ -90,6 +102,7 @@ export function readConfiguration(environment: Variables, bounds: RuntimeBounds 
 function toConfiguration(from: Environment): Configuration {
   return {
     ...storesConfiguration(from),
+    ...lifetimesOf(from),
     host: from.KELP_HOST,
     port: Number(from.KELP_PORT),
     rootToken: from.KELP_ROOT_TOKEN,
@@ -98,6 +111,7 @@ function toConfiguration(from: Environment): Configuration {
     requestBytesMax: Number(from.KELP_REQUEST_BYTES_MAX),
     rebalanceMs: Number(from.KELP_REBALANCE_MS),
     sweepMs: Number(from.KELP_SWEEP_MS),
+    archiveMs: Number(from.KELP_ARCHIVE_MS),
   };
 }
 
@@ -108,8 +122,4 @@ function brokerOf({ KELP_BROKER_ID: id, KELP_ZONE: zoneName = '', KELP_PUBLIC_UR
     zone: zoneName,
     ...(publicUrl === undefined ? {} : { publicUrl: new URL(publicUrl).origin }),
   };
-}
-
-function isInteger(text: string, min: number, max: number): boolean {
-  return /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max;
 }

@@ -19,6 +19,10 @@ export function variable(what: string, test: (text: string) => boolean): z.ZodMi
 
 export const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
 
+export function isInteger(text: string, min: number, max: number): boolean {
+  return /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max;
+}
+
 export const url = variable('a URL such as http://127.0.0.1:8333', isBaseUrl);
 const publicEndpoint = variable('a URL such as https://files.example.org/s3/, its path of [A-Za-z0-9._~-]', isPublicEndpoint);
 const region = variable('a region such as us-east-1', matching(/^[a-z0-9-]{1,64}$/));

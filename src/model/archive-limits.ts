@@ -24,6 +24,19 @@ export const TYPED_COLUMNS_MAX = 64;
 export const RETENTION_SECONDS_MAX = 253_402_300_799;
 /** How long index pages and batch objects outlive their file, and what nobody refers to outlives its minute: for whoever reads or asks after them now. */
 export const GARBAGE_AGE_MS = 3_600_000;
+/** What may be chosen of these: less than a request's batches makes no sense, more than the default no bounded memory. */
+export const FILE_BYTES_MIN = 65_536;
+/** A week: the index of so much is walked through to find where a file ends. */
+export const FILE_AGE_MS_MAX = 604_800_000;
+export const GARBAGE_AGE_MS_MAX = 604_800_000;
+/** How often a process looks at all segments; at most once in a second, and once in a day at least. */
+export const ARCHIVE_EVERY_MS = 60_000;
+export const ARCHIVE_EVERY_MS_MIN = 1_000;
+export const ARCHIVE_EVERY_MS_MAX = 86_400_000;
+/** One attempt to put or read a part of a file, which is larger than what else goes to the store. */
+export const FILE_ATTEMPT_MS_MAX = 60_000;
+/** What is left of a run for the file that it is at; beyond, the next run begins with it. */
+export const FILE_MS_MAX = 30_000;
 /** Attempts to have a file in the store as it was written. */
 export const FILE_PUTS_MAX = 3;
 /** Files of one segment in a row: then others have their turn. */
@@ -47,3 +60,19 @@ export const ARCHIVE_CACHE_BYTES_MAX = 16_777_216;
 export const FILES_SEGMENTS_LOOK_MAX = 200;
 export const FILES_LIST_MAX = 1_000;
 export const FILES_LIST_DEFAULT = 100;
+/** How long a reader believes how far a segment was archived and cut off; where that leads to nothing, it asks at once. */
+export const ARCHIVE_KNOWN_MS_MAX = 3_000;
+/** Segments of which an instance remembers that (some hundred bytes each). */
+export const ARCHIVES_KNOWN_MAX = 4_096;
+/** Records of files that an instance remembers (some hundred bytes each, some thousand with typed columns). */
+export const FILE_RECORDS_KNOWN_MAX = 1_024;
+/** Row groups whose places in their files an instance remembers (a KB each): those of some hundred files. */
+export const FILE_GROUPS_KNOWN_MAX = 4_096;
+/** Unpacked row groups that an instance keeps for readers whose pages end within them. */
+export const FILE_ROWS_CACHE_BYTES_MAX = 33_554_432;
+/** What came of files last: a small one comes whole, with its footer. */
+export const FILE_RANGES_CACHE_BYTES_MAX = 4_194_304;
+/** Files of one page of messages: where they are small, one page has several. */
+export const READ_FILES_MAX = 64;
+/** Messages of one batch that is made of a file's rows, by their bytes. */
+export const FILE_BATCH_BYTES_MAX = 262_144;

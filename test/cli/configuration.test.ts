@@ -32,6 +32,10 @@ describe('readConfiguration', () => {
       requestBytesMax: 16_777_216,
       rebalanceMs: 5_000,
       sweepMs: 3_600_000,
+      archiveMs: 60_000,
+      fileAgeMs: 3_600_000,
+      fileBytesMax: 67_108_864,
+      garbageAgeMs: 3_600_000,
       store: { endpoint: 'http://127.0.0.1:8333', bucket: 'kelp', region: 'us-east-1', accessKey: 'access', secretKey: 'secret' },
       table: { table: 'kelp', region: 'us-east-1' },
     });
@@ -43,6 +47,15 @@ describe('readConfiguration', () => {
     ['86400000', 86_400_000],
   ])('KELP_SWEEP_MS=%s is how often it sweeps', (text, sweepMs) => {
     expect(readConfiguration({ ...COMPLETE, KELP_SWEEP_MS: text }).sweepMs).toBe(sweepMs);
+  });
+
+  test.each([
+    ['KELP_ARCHIVE_MS', 'archiveMs', ['0', '1000', '86400000']],
+    ['KELP_ARCHIVE_AGE_MS', 'fileAgeMs', ['0', '604800000']],
+    ['KELP_ARCHIVE_BYTES', 'fileBytesMax', ['65536', '67108864']],
+    ['KELP_GARBAGE_AGE_MS', 'garbageAgeMs', ['0', '604800000']],
+  ] as const)('%s is %s', (name, member, texts) => {
+    expect(texts.map((text) => readConfiguration({ ...COMPLETE, [name]: text })[member])).toEqual(texts.map(Number));
   });
 
   test('an empty variable counts as not set', () => {
@@ -111,6 +124,12 @@ describe('readConfiguration', () => {
     ['KELP_SWEEP_MS', '86400001'],
     ['KELP_SWEEP_MS', '-1'],
     ['KELP_SWEEP_MS', '1h'],
+    ['KELP_ARCHIVE_MS', '999'],
+    ['KELP_ARCHIVE_MS', '86400001'],
+    ['KELP_ARCHIVE_AGE_MS', '604800001'],
+    ['KELP_ARCHIVE_BYTES', '65535'],
+    ['KELP_ARCHIVE_BYTES', '67108865'],
+    ['KELP_GARBAGE_AGE_MS', '-1'],
     ['KELP_BROKER_ID', '-till'],
     ['KELP_BROKER_ID', 'Till'],
     ['KELP_BROKER_ID', 'a'.repeat(33)],
