@@ -43,7 +43,7 @@ export async function writeRecord(
 
 async function encode(
   deps: ArchiveDeps,
-  { topic, archive, head, record: { last } }: RecordToWrite,
+  { topic, archive, head, record: { last, columns } }: RecordToWrite,
   file: ArchivedFile,
   signal: AbortSignal,
 ): Promise<readonly Bytes[]> {
@@ -52,7 +52,7 @@ async function encode(
   const first = await firstOf(rows);
   const parts: Bytes[] = [];
   if (first === undefined) return parts;
-  for await (const part of writeFile(deps.compression, file, joined(first, rows))) parts.push(part);
+  for await (const part of writeFile(deps.compression, { ...file, columns }, joined(first, rows))) parts.push(part);
   return parts;
 }
 

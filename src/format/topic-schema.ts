@@ -21,7 +21,7 @@ import { decodeUtf8 } from './utf8.ts';
 // Of a topic's JSON Schema, what becomes columns of its files. All else in it is kept and not looked at.
 
 /** A fixed prefix: no property meets a column that every file has, nor one of the path, nor a word of SQL. */
-const COLUMN_PREFIX = 'value_';
+export const COLUMN_PREFIX = 'value_';
 const COLUMN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 /** Whatever its letter case, as every reader of files has it. */
 const RESERVED = /^kelp_/i;

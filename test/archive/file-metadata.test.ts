@@ -1,7 +1,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
 import { fileMetadata, parseMetadata, signFooter } from '../../src/format/archived-file/file-metadata.ts';
-import { FILE_SCHEMA } from '../../src/format/archived-file/file-schema.ts';
+import { fileSchema } from '../../src/format/archived-file/file-schema.ts';
 import { type ArchivedFile, dateOf } from '../../src/model/archived-file.ts';
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
 import { openFile } from './some-file.ts';
@@ -13,11 +13,11 @@ const file: ArchivedFile = {
   first: 2 ** 53 - 2,
   last: 2 ** 53 - 1,
 };
-const entries = fileMetadata(file, ['00000001', 'ffffffff']);
+const entries = fileMetadata(file, { misfits: 3, checksums: ['00000001', 'ffffffff'] });
 const CORRUPT = { kind: 'corrupt', code: 'corrupt' };
 
 /** A file without rows, with another footer than the product's: what a program makes that is newer, or has a fault. */
-function fileWith(metadata: { key: string; value: string }[], columns = [...FILE_SCHEMA]): Uint8Array {
+function fileWith(metadata: { key: string; value: string }[], columns = fileSchema([])): Uint8Array {
   const sink = new ByteWriter();
   const parquet = new ParquetWriter({ writer: sink, schema: columns, kvMetadata: metadata });
   void parquet.finish();
@@ -26,7 +26,7 @@ function fileWith(metadata: { key: string; value: string }[], columns = [...FILE
 
 describe('metadata of an archived file', () => {
   test('comes back as it was', () => {
-    expect(parseMetadata(entries)).toEqual({ file, checksums: ['00000001', 'ffffffff'] });
+    expect(parseMetadata(entries)).toEqual({ file, misfits: 3, checksums: ['00000001', 'ffffffff'] });
   });
 
   test.each([
@@ -37,13 +37,14 @@ describe('metadata of an archived file', () => {
     ['kelp_first', '-1'],
     ['kelp_first', '1e3'],
     ['kelp_last', '9007199254740993'],
+    ['kelp_misfits', ''],
   ])('is refused where %s is "%s"', (key, value) => {
     const wrong = entries.map((entry) => (entry.key === key ? { key, value } : entry));
     expect(() => parseMetadata(wrong)).toThrow(expect.objectContaining(CORRUPT) as Error);
   });
 
   test('is refused with a right checksum where the file has other columns, or no row groups', () => {
-    const renamed = FILE_SCHEMA.map((column) => (column.name === 'kelp_key' ? { ...column, name: 'key' } : column));
+    const renamed = fileSchema([]).map((column) => (column.name === 'kelp_key' ? { ...column, name: 'key' } : column));
     for (const [object, why] of [
       [fileWith(entries, renamed), 'it has other columns'],
       [fileWith(entries), 'its row groups end elsewhere'],

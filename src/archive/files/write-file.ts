@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { crc32c } from '#crc32c';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { encodeUtf8 } from '../../format/utf8.ts';
+import type { TypedColumn } from '../../model/archive.ts';
 import { type ArchivedFile, type ArchivedMessage, dateOf } from '../../model/archived-file.ts';
 import type { Bytes } from '../../model/message.ts';
 import type { FileCompression } from '../../ports/file-compression.ts';
 import { cutRowGroups } from './cut-row-groups.ts';
 import { fileMetadata, signFooter, toHex } from '../../format/archived-file/file-metadata.ts';
-import { FILE_SCHEMA } from '../../format/archived-file/file-schema.ts';
+import { fileSchema } from '../../format/archived-file/file-schema.ts';
+import { type TypedValue, typedValues } from './typed-values.ts';
 
+/** `columns`: typed ones, beside those of every file. */
+export type FileToWrite = ArchivedFile & { readonly columns?: readonly TypedColumn[] };
 type Columns = Parameters<ParquetWriter['write']>[0]['columnData'];
 
 /**
@@ -18,28 +22,32 @@ type Columns = Parameters<ParquetWriter['write']>[0]['columnData'];
  */
 export async function* writeFile(
   compression: FileCompression,
-  file: ArchivedFile,
+  { columns = [], ...file }: FileToWrite,
   pieces: AsyncIterable<readonly ArchivedMessage[]>,
 ): AsyncGenerator<Bytes> {
   const sink = new ByteWriter();
   const compressors = { ZSTD: compression.compress };
-  const parquet = new ParquetWriter({ writer: sink, schema: [...FILE_SCHEMA], codec: 'ZSTD', compressors, createdBy: 'kelp' });
+  const parquet = new ParquetWriter({ writer: sink, schema: fileSchema(columns), codec: 'ZSTD', compressors, createdBy: 'kelp' });
   yield take(sink);
 
   const checksums: string[] = [];
   let next = file.first;
   let committedMs = 0;
+  let misfits = 0;
   for await (const group of cutRowGroups(pieces)) {
     committedMs = checkRows(file, group, { next, committedMs });
     next = (group.at(-1)?.offset ?? next) + 1;
-    void parquet.write({ columnData: columnsOf(group), rowGroupSize: group.length, pageSize: 0 });
+    const typed = typedValues(columns, group);
+    misfits += typed.misfits;
+    const columnData = [...columnsOf(group), ...typedColumns(columns, typed.values)];
+    void parquet.write({ columnData, rowGroupSize: group.length, pageSize: 0 });
     const bytes = take(sink);
     checksums.push(toHex(crc32c(bytes)));
     yield bytes;
   }
 
   assert.ok(next > file.first && next <= file.last + 1, 'the file has rows, and none behind its last offset');
-  parquet.kvMetadata = fileMetadata(file, checksums);
+  parquet.kvMetadata = fileMetadata(file, { misfits, checksums });
   void parquet.finish();
   yield signFooter(take(sink));
 }
@@ -85,6 +93,10 @@ function columnsOf(group: readonly ArchivedMessage[]): Columns {
     { name: 'kelp_timestamp', data: group.map((one) => BigInt(one.timestampMs)), ...plain },
     { name: 'kelp_committed', data: group.map((one) => BigInt(one.committedMs)), ...plain },
   ];
+}
+
+function typedColumns(columns: readonly TypedColumn[], values: readonly TypedValue[][]): Columns {
+  return columns.map(({ column }, at) => ({ name: column, data: values[at] ?? [], encoding: 'PLAIN' }));
 }
 
 /** Names as bytes, each made once: most messages have the same few. */

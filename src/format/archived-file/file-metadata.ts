@@ -13,12 +13,14 @@ export const FOOTER_FRAME_BYTES = 8;
 /** How the last entry stands in the footer: its key, then a field of type 'binary' with the length of the digits. */
 const CHECKSUM_FIELD = new Uint8Array([...encodeUtf8('kelp_checksum'), 0x18, DIGITS]);
 
+/** `misfits`: messages that the topic's schema does not fit. `checksums`: one for each row group, in hexadecimal digits. */
+type FileSummary = { readonly misfits: number; readonly checksums: readonly string[] };
 type Entry = { readonly key: string; readonly value?: string };
 
 export const toHex = (checksum: number): string => (checksum >>> 0).toString(16).padStart(DIGITS, '0');
 
 /** The footer's key-value metadata, with zeros where {@link signFooter} puts the footer's own checksum. */
-export function fileMetadata(file: ArchivedFile, checksums: readonly string[]): { key: string; value: string }[] {
+export function fileMetadata(file: ArchivedFile, { misfits, checksums }: FileSummary): { key: string; value: string }[] {
   return [
     { key: 'kelp_version', value: String(FILE_VERSION) },
     { key: 'kelp_topic', value: file.topic },
@@ -26,6 +28,7 @@ export function fileMetadata(file: ArchivedFile, checksums: readonly string[]): 
     { key: 'kelp_date', value: file.date },
     { key: 'kelp_first', value: String(file.first) },
     { key: 'kelp_last', value: String(file.last) },
+    { key: 'kelp_misfits', value: String(misfits) },
     { key: 'kelp_checksums', value: checksums.join('') },
     { key: 'kelp_checksum', value: NO_CHECKSUM },
   ];
@@ -56,7 +59,7 @@ function digitsAt(footer: Bytes): number {
 }
 
 /** Error `corrupt`: not the entries of {@link fileMetadata}, or of a newer program. */
-export function parseMetadata(entries: readonly Entry[]): { readonly file: ArchivedFile; readonly checksums: readonly string[] } {
+export function parseMetadata(entries: readonly Entry[]): FileSummary & { readonly file: ArchivedFile } {
   const values = new Map(entries.map(({ key, value }) => [key, value ?? '']));
   const text = (key: string): string => values.get(key) ?? '';
   const version = integer(text('kelp_version'));
@@ -69,7 +72,7 @@ export function parseMetadata(entries: readonly Entry[]): { readonly file: Archi
     last: integer(text('kelp_last')),
   };
   if (!isTopicId(file.topic) || !isSegmentId(file.segment)) throw damagedFile('its footer names no segment');
-  return { file, checksums: text('kelp_checksums').match(/.{8}/g) ?? [] };
+  return { file, misfits: integer(text('kelp_misfits')), checksums: text('kelp_checksums').match(/.{8}/g) ?? [] };
 }
 
 function integer(text: string): number {
