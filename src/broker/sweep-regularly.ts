@@ -1,4 +1,4 @@
-import type { Sweep } from '../model/sweep-report.ts';
+import { failedIn, type Sweep } from '../model/sweep-report.ts';
 import { SWEEP_MS_MAX } from '../model/upload-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
@@ -42,7 +42,7 @@ async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boo
 async function sweepOnce({ sweep, clock, telemetry }: SweepRegularlyDeps, signal: AbortSignal): Promise<void> {
   try {
     const report = await sweep({ dryRun: false }, AbortSignal.any([signal, clock.deadline(SWEEP_MS_MAX)]));
-    const hasFailed = report.uploads.failed + report.deletions.failed > 0;
+    const hasFailed = failedIn(report) > 0;
     telemetry.log(hasFailed ? 'warn' : 'info', 'swept', report);
   } catch (error) {
     telemetry.count('kelp.sweeps.failed', 1);

@@ -6,6 +6,7 @@ import { wrapStore, wrapTable } from '../adapters/wrap/stores.ts';
 import { watchedStore, watchedTable } from '../adapters/wrap/watched.ts';
 import { sweep } from '../broker/sweep.ts';
 import { invalid, KelpError } from '../model/errors.ts';
+import { failedIn } from '../model/sweep-report.ts';
 import { createHeads } from '../state/heads.ts';
 import type { FunctionParts } from './assemble-function.ts';
 import { createScheduleHandler, type ScheduledWork, type ScheduleHandler } from './schedule-handler.ts';
@@ -34,8 +35,7 @@ export function assembleSweep({ table, store, clock, write }: FunctionParts): Sc
     async run(event, signal) {
       const report = await sweep(deps, { dryRun: isDryRun(event) }, signal);
       // All that could be done is done; whoever counts failed invocations has to hear of the rest.
-      if (report.deletions.failed + report.uploads.failed > 0)
-        throw new KelpError('unavailable', 'sweep-incomplete', JSON.stringify(report));
+      if (failedIn(report) > 0) throw new KelpError('unavailable', 'sweep-incomplete', JSON.stringify(report));
       return report;
     },
   };

@@ -37,13 +37,17 @@ export const fileRecordKey = (topic: TopicId, segment: SegmentId, first: number)
   pk: pagesPartition(topic, segment),
   sk: fileRecordSortKey(first),
 });
-/** The line of a producer that was moved out of the head. */
+/** Lines of producers that were moved out of the head. */
+export const linesPartition = (topic: TopicId, segment: SegmentId): string => `l#${topic}#${segment}`;
 export const lineKey = (topic: TopicId, segment: SegmentId, producer: string): Key => ({
-  pk: `l#${topic}#${segment}`,
+  pk: linesPartition(topic, segment),
   sk: producer,
 });
-/** `digest`: SHA-256 of the idempotency key, so that any text may be one. */
-export const idempotencyKey = (topic: TopicId, digest: string): Key => ({ pk: `i#${topic}#${digest}`, sk: 'request' });
+/** Requests with an Idempotency-Key, in sixteen partitions: to be listed, and not all in one. */
+export const requestsPartitions = (topic: TopicId): readonly string[] =>
+  Array.from({ length: 16 }, (_, digit) => `i#${topic}#${digit.toString(16)}`);
+/** `digest`: SHA-256 of the idempotency key, in small hexadecimal digits, so that any text may be one. */
+export const idempotencyKey = (topic: TopicId, digest: string): Key => ({ pk: `i#${topic}#${digest.slice(0, 1)}`, sk: digest });
 /** A topic's uploads, in the order in which they expire. */
 export const uploadsPartition = (topic: TopicId): string => `u#${topic}`;
 export const uploadKey = (topic: TopicId, upload: UploadId): Key => ({ pk: uploadsPartition(topic), sk: upload });

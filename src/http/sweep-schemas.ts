@@ -26,6 +26,31 @@ export const SweptDeletions = z
   .strictObject({ carriedOn: Integer, cleaned: Integer, strays: Integer, failed: Integer })
   .meta({ id: 'SweptDeletions', description: '`cleaned`: deleted topics whose objects are gone. `strays`: what came after that.' });
 
+export const SweptGarbage = z
+  .strictObject({
+    neverCommitted: Integer,
+    archived: Integer,
+    files: Integer,
+    uploads: Integer,
+    pages: Integer,
+    lines: Integer,
+    requests: Integer,
+    bytes: Integer,
+    failed: Integer,
+  })
+  .meta({
+    id: 'SweptGarbage',
+    description:
+      '`neverCommitted`, `archived`: batch objects. `pages`: of the index. `lines`: of producers, in sealed segments. `requests`: whose Idempotency-Key has ' +
+      'expired. `bytes`: of the objects, files and uploads that went.',
+  });
+
 export const SweepReport = z
-  .strictObject({ dryRun: z.boolean(), complete: z.boolean(), uploads: SweptUploads, deletions: SweptDeletions })
+  .strictObject({
+    dryRun: z.boolean(),
+    complete: z.boolean(),
+    uploads: SweptUploads,
+    deletions: SweptDeletions,
+    garbage: SweptGarbage,
+  })
   .meta({ id: 'SweepReport', description: '`complete`: false where its time was over. The next one goes on.' });

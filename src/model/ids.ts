@@ -55,6 +55,9 @@ export const minuteStartMs = (minute: Minute): number => Number(minute) * MINUTE
 
 export const minuteAfter = (minute: Minute): Minute => minuteOf(minuteStartMs(minute) + MINUTE_MS);
 
+/** The last one that was over by then. */
+export const minuteEndedBy = (timeMs: number): Minute => minuteOf(Math.max(0, timeMs - MINUTE_MS));
+
 /** The id of an upload that expires then, with {@link UPLOAD_ID_RANDOM} random characters. */
 export function uploadId(expiresMs: number, random: string): UploadId {
   return `u${Math.floor(expiresMs / MINUTE_MS)

@@ -10,6 +10,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const forEver = new AbortController().signal;
 const uploads = { examined: 9, expired: 1, submitted: 2, staged: 3, orphans: 4, checked: 5, quarantined: 6, bytes: 7, failed: 8 };
 const deletions = { carriedOn: 1, cleaned: 2, strays: 3, failed: 4 };
+const garbage = { neverCommitted: 1, archived: 2, files: 3, uploads: 4, pages: 5, lines: 6, requests: 7, bytes: 8, failed: 9 };
 
 /** The app over a sweep that only notes what it was asked for. */
 function open(
@@ -22,7 +23,7 @@ function open(
     change: () => ({
       async sweep({ dryRun }, signal) {
         asked.push(dryRun);
-        return { dryRun, complete: true, uploads, deletions, ...(await sweep(signal)) };
+        return { dryRun, complete: true, uploads, deletions, garbage, ...(await sweep(signal)) };
       },
     }),
   });
@@ -38,7 +39,7 @@ describe('POST /v1/sweep', () => {
   ])('%j says what was done, or would be', async (body, dryRun) => {
     const t = open();
     const answer = await t.send('POST', PATH, body === '' ? {} : { body, headers: JSON_TYPE });
-    expect([answer.status, answer.json]).toEqual([200, { dryRun, complete: true, uploads, deletions }]);
+    expect([answer.status, answer.json]).toEqual([200, { dryRun, complete: true, uploads, deletions, garbage }]);
     expect(t.asked).toEqual([dryRun]);
   });
 
