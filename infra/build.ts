@@ -9,11 +9,12 @@ const TARGET = process.argv[2] ?? 'dist/functions';
 /** A tenth more than there was when they were set: what makes one grow is to be noticed. A new one needs a line. */
 const BYTES_MAX: Readonly<Record<string, number>> = {
   broker: 435_000,
-  read: 205_000,
+  read: 267_000,
   leader: 417_000,
   rebalance: 197_000,
-  sweep: 101_000,
-  edge: 492_000,
+  sweep: 120_000,
+  archive: 240_000,
+  edge: 560_000,
 };
 /** A native addon doesn't survive bundling: it would fail on the first request, not here. */
 const NATIVE = /\.node$|crc32c-native|@node-rs\//;

@@ -10,6 +10,8 @@ const LASTING = { Period: MINUTE_S, EvaluationPeriods: 5, DatapointsToAlarm: 3 }
 /** A key that is throttled is relieved by a split a minute or two later. */
 const NOT_SPLIT = { Period: MINUTE_S, EvaluationPeriods: 15, DatapointsToAlarm: 10 };
 const SILENT = { Period: MINUTE_S, EvaluationPeriods: 5, DatapointsToAlarm: 5 };
+/** Of what runs every five minutes. */
+const AGAIN = { Period: 5 * MINUTE_S, EvaluationPeriods: 3, DatapointsToAlarm: 2 };
 const ONCE_AN_HOUR = { Period: HOUR_S, EvaluationPeriods: 1, DatapointsToAlarm: 1 };
 const ANY = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'GreaterThanOrEqualToThreshold', TreatMissingData: 'notBreaching' };
 const NONE = { Statistic: 'Sum', Threshold: 1, ComparisonOperator: 'LessThanThreshold', TreatMissingData: 'breaching' };
@@ -22,6 +24,9 @@ const HINDERED = 'segments could not be split and merged';
 const HINDERED_METRIC = { Namespace: 'Kelp', MetricName: { 'Fn::Sub': '${AWS::StackName}-hindered' } };
 /** Its streams go on until its time is over. */
 const LONG = 'read';
+
+/** How long it lasts until somebody is told, of those that run seldom. */
+const LASTINGS = /** @type {Record<string, object>} */ ({ sweep: ONCE_AN_HOUR, archive: AGAIN });
 
 /** @typedef {Record<string, object>} Alarms The properties of each, by its name. */
 
@@ -59,7 +64,7 @@ const lambda = (name, metric) => ({
 
 /** @type {(name: string, timeoutS: number) => Alarms} */
 function ofFunction(name, timeoutS) {
-  const lasting = name === 'sweep' ? ONCE_AN_HOUR : LASTING;
+  const lasting = LASTINGS[name] ?? LASTING;
   const refused = `${name} is refused instances: by its reserved concurrency, or the account's`;
   return {
     [`${titled(name)}Errors`]: { ...lambda(name, 'Errors'), ...ANY, ...lasting, AlarmDescription: `${name} fails: its log says why` },

@@ -18,6 +18,7 @@ export const StackSettings = z.object({
   leaderReserved: Instances,
   rebalanceReserved: Instances,
   sweepReserved: Instances,
+  archiveReserved: Instances,
   brokerProvisioned: Instances,
   readProvisioned: Instances,
   readBufferedProvisioned: Instances,
@@ -26,7 +27,7 @@ export const StackSettings = z.object({
 export type StackSettings = Readonly<z.infer<typeof StackSettings>>;
 
 const SERVED = ['broker', 'read', 'readBuffered', 'leader'] as const;
-const FUNCTIONS = [...SERVED, 'rebalance', 'sweep'] as const;
+const FUNCTIONS = [...SERVED, 'rebalance', 'sweep', 'archive'] as const;
 type Name = (typeof FUNCTIONS)[number];
 
 /** An answer of a handler that streams is none for API Gateway, which has a function of its own for reading. */
@@ -42,6 +43,7 @@ const HANDLERS: Readonly<Record<Name, readonly [bundle: string, handler: string]
   leader: ['leader', 'handler'],
   rebalance: ['rebalance', 'handler'],
   sweep: ['sweep', 'handler'],
+  archive: ['archive', 'handler'],
 };
 export const bundleOf = (name: Name): string => `dist/functions/${HANDLERS[name][0]}.mjs`;
 
@@ -56,6 +58,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   leader: LEADING,
   rebalance: ['KELP_TABLE', 'KELP_INTERNAL_SECRET'],
   sweep: ['KELP_TABLE', ...STORE],
+  archive: ['KELP_TABLE', ...STORE],
 };
 /** What the rebalancer logs (src/control/scaling/apply-plan.ts). */
 const NOT_SPLIT = 'segments could not be split and merged';
@@ -160,10 +163,12 @@ function checkSchedules(template: Template, named: (name: string) => Function | 
     'the rebalancer runs every minute, and has ended before the next':
       rate('Rebalance') === 'rate(1 minute)' && named('rebalance')?.Timeout === 55,
     'the sweeper runs every hour': rate('Sweep') === 'rate(1 hour)',
+    'the archiver runs every five minutes, and has ended before the next':
+      rate('Archive') === 'rate(5 minutes)' && named('archive')?.Timeout === 290,
     'nothing else is scheduled, and what failed is left to the next one':
-      Object.keys(rules).length === 2 &&
+      Object.keys(rules).length === 3 &&
       Object.values(resourcesOf(template, 'AWS::Lambda::EventInvokeConfig')).filter((config) => config['MaximumRetryAttempts'] === 0)
-        .length === 2,
+        .length === 3,
   };
 }
 

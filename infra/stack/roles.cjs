@@ -11,6 +11,7 @@ const TABLE_ACTIONS = /** @type {Record<string, string[]>} */ ({
   leader: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   rebalance: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   sweep: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  archive: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
 });
 // In a network of one's own, the platform's policy for network interfaces comes with it: its statement is on all resources (`*`), which
 // interfaces that nobody has made yet have to be. Nothing else here is (check-roles.ts).

@@ -8,6 +8,7 @@ import type { SweepRegularlyDeps } from '../broker/sweep-regularly.ts';
 import type { ControlPlane } from '../control/create-control.ts';
 import { allHandlers } from '../http/all-handlers.ts';
 import { createApp } from '../http/app.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { assembleInstance, type InstanceParts, internalOf } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
@@ -22,6 +23,7 @@ export type AssembledBroker = {
   readonly publisher: Publisher;
   readonly control: ControlPlane;
   readonly background: SystemBackground;
+  readonly telemetry: Telemetry;
   readonly sweeping: Omit<SweepRegularlyDeps, 'everyMs'>;
   /** Aborts when the broker is told to stop: it is not ready any more, and serves on until its segments are elsewhere. */
   readonly leaving: AbortController;
@@ -48,6 +50,7 @@ export function assembleBroker(configuration: Configuration, { write, ...parts }
     publisher: services.publisher,
     control: services.control,
     background: ports.background,
+    telemetry,
     sweeping: { ...ports, sweep: services.sweep },
     leaving,
     stopping,

@@ -4,12 +4,15 @@ import { createSystemClock } from '../adapters/system/clock.ts';
 import { sweepRegularly } from '../broker/sweep-regularly.ts';
 import { READ_BYTES_MAX, WAIT_MS_MAX } from '../model/limits.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import { assembleBroker } from './assemble-broker.ts';
 import type { Configuration } from './configuration.ts';
 import type { Fetch } from './http-server.ts';
 
 export type Broker = {
   readonly fetch: Fetch;
+  /** What the process counts and logs. */
+  readonly telemetry: Telemetry;
   /**
    * Is not ready any more, and serves on while its segments are moved to other brokers; resolves with whether there were
    * others to take them. At once if it is the only one.
@@ -36,7 +39,7 @@ export function createBroker(configuration: Configuration, { table, url, write }
   // What is signed for others goes by the store's time as well: a machine whose clock is off would hand out URLs that are refused.
   const storeClock = createServiceClock(clock);
   const { id, zone } = configuration.broker;
-  const { app, publisher, control, background, sweeping, leaving, stopping } = assembleBroker(configuration, {
+  const { app, publisher, control, background, telemetry, sweeping, leaving, stopping } = assembleBroker(configuration, {
     table,
     store: createLeanStore({ ...configuration.store, clock, serviceClock: storeClock }),
     clock,
@@ -50,6 +53,7 @@ export function createBroker(configuration: Configuration, { table, url, write }
   const running = Promise.all([control.run(life.signal), sweepRegularly({ ...sweeping, everyMs: configuration.sweepMs }, life.signal)]);
   return {
     fetch: app.fetch,
+    telemetry,
     leave(signal) {
       leaving.abort();
       return control.leave(signal);

@@ -1,4 +1,5 @@
 import { createSystemClock } from '../adapters/system/clock.ts';
+import { startArchiveThread } from './archive-thread.ts';
 import { createBroker } from './broker.ts';
 import { readConfiguration } from './configuration.ts';
 import { explainError } from './explain-error.ts';
@@ -25,7 +26,8 @@ try {
 async function serve(): Promise<void> {
   const configuration = readConfiguration(process.env);
   const { host } = configuration;
-  const table = await openTable(configuration.table, createSystemClock());
+  const clock = createSystemClock();
+  const table = await openTable(configuration.table, clock);
   // Nothing comes in before the address is known, which is the broker's own.
   const server = createHttpServer((request, env) => broker.fetch(request, env));
   const port = await server.listen(host, configuration.port);
@@ -34,6 +36,7 @@ async function serve(): Promise<void> {
   if (configuration.broker.publicUrl === undefined && isEverywhere(host)) {
     write(`kelp: KELP_PUBLIC_URL is not set: brokers and clients elsewhere are told to come to ${reachableUrl(host, port)}`);
   }
+  const archiver = configuration.archiveMs === 0 ? undefined : startArchiveThread({ clock, telemetry: broker.telemetry, write });
 
   const hurry = new AbortController();
   let toldMs: number | undefined;
@@ -45,7 +48,8 @@ async function serve(): Promise<void> {
       return;
     }
     toldMs = nowMs;
-    process.exit(await stopServing({ broker, server, write }, hurry.signal));
+    const [code] = await Promise.all([stopServing({ broker, server, write }, hurry.signal), archiver?.stop()]);
+    process.exit(code);
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop());
 }

@@ -76,3 +76,10 @@ export const FILE_RANGES_CACHE_BYTES_MAX = 4_194_304;
 export const READ_FILES_MAX = 64;
 /** Messages of one batch that is made of a file's rows, by their bytes. */
 export const FILE_BATCH_BYTES_MAX = 262_144;
+/** Of a process' archiver, whose files are outside of it: one that grows ends itself, not the broker. */
+export const ARCHIVE_HEAP_MB_MAX = 384;
+/** How long after it has ended by itself it begins again: ever later, and at last once in a minute. */
+export const ARCHIVE_RESTART_MS_MIN = 1_000;
+export const ARCHIVE_RESTART_MS_MAX = 60_000;
+/** How long it may take to end once it is told to. */
+export const ARCHIVE_STOP_MS_MAX = 2_000;

@@ -12,7 +12,7 @@ const PLANNER = join(import.meta.dirname, '..', '..', 'src', 'control', 'scaling
 async function alarmsOf(settings: Readonly<Record<string, string>>): Promise<Template> {
   const resolveVariable = (name: string): Promise<unknown> => {
     if (name === 'self:functions')
-      return Promise.resolve([{ broker: { timeout: 29 }, sweep: { timeout: 300 } }, { readBuffered: { timeout: 29 } }]);
+      return Promise.resolve([{ broker: { timeout: 29 }, sweep: { timeout: 300 }, archive: { timeout: 290 } }, { readBuffered: { timeout: 29 } }]);
     return Promise.resolve(settings[name.replace(/^param:(\w+).*$/, '$1')] ?? null);
   };
   return { Resources: await alarms({ resolveVariable }) };
@@ -30,6 +30,8 @@ test('each function is slow at a share of its own time, and what fails once an h
   expect(all['BrokerDurationAlarm']).toMatchObject({ Threshold: 23_200, Period: 60 });
   expect(all['ReadBufferedDurationAlarm']).toMatchObject({ Threshold: 23_200, Period: 60 });
   expect(all['SweepDurationAlarm']).toMatchObject({ Threshold: 240_000, Period: 3_600 });
+  expect(all['ArchiveDurationAlarm']).toMatchObject({ Threshold: 232_000, Period: 300 });
+  expect(all['ArchiveErrorsAlarm']).toMatchObject({ Threshold: 1, Period: 300, DatapointsToAlarm: 2 });
   expect(all['SweepErrorsAlarm']).toMatchObject({ Threshold: 1, Period: 3_600, DatapointsToAlarm: 1 });
 });
 

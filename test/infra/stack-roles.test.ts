@@ -7,7 +7,7 @@ import { arnOf, type Template } from '../../infra/stack/template.ts';
 type Roles = { roles(deps: { resolveVariable(name: string): Promise<unknown> }): Promise<Template['Resources']> };
 const { roles } = createRequire(import.meta.url)('../../infra/stack/roles.cjs') as Roles;
 
-const FUNCTIONS = ['broker', 'read', 'readBuffered', 'leader', 'rebalance', 'sweep'];
+const FUNCTIONS = ['broker', 'read', 'readBuffered', 'leader', 'rebalance', 'sweep', 'archive'];
 const NAMES = FUNCTIONS.map((name) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`);
 
 /** As serverless.yml has them. `rest`: of any other variable. */

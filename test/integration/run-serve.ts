@@ -44,6 +44,7 @@ export async function runServe({ store, table, port = 0, environment = {}, impor
       KELP_TABLE: table.table,
       // At no time of its own, where a test counts or spoils requests.
       KELP_SWEEP_MS: '0',
+      KELP_ARCHIVE_MS: '0',
       ...environment,
     },
     stdio: ['ignore', 'pipe', log ?? 'pipe'],

@@ -16,9 +16,9 @@ export function wrapTable(table: MetadataTable, deps: WrapDeps): MetadataTable {
   return retryingTable(measuredTable(bounded, deps), retries(deps));
 }
 
-/** As {@link wrapTable}. */
-export function wrapStore(store: ObjectStore, deps: WrapDeps): ObjectStore {
-  const bounded = boundedStore(store, { clock: deps.clock, attemptMsMax: ATTEMPT_MS_MAX });
+/** As {@link wrapTable}. `attemptMsMax`: longer for whoever puts more at once than a broker does. */
+export function wrapStore(store: ObjectStore, deps: WrapDeps, attemptMsMax = ATTEMPT_MS_MAX): ObjectStore {
+  const bounded = boundedStore(store, { clock: deps.clock, attemptMsMax });
   return retryingStore(measuredStore(bounded, deps), retries(deps));
 }
 

@@ -1,0 +1,17 @@
+import { createLeanTable } from '../src/adapters/dynamodb/lean-table.ts';
+import { createLeanStore } from '../src/adapters/s3/lean-store.ts';
+import { createSystemClock } from '../src/adapters/system/clock.ts';
+import { assembleArchive } from '../src/cli/assemble-archive.ts';
+import { readStoresConfiguration } from '../src/cli/environment.ts';
+import { readLifetimes } from '../src/cli/lifetimes.ts';
+
+// What a schedule starts: old messages become files. It needs both stores, and no other secret.
+const { table, store } = readStoresConfiguration(process.env);
+const clock = createSystemClock();
+
+export const handler = assembleArchive(readLifetimes(process.env), {
+  table: createLeanTable({ ...table, clock }),
+  store: createLeanStore({ ...store, clock }),
+  clock,
+  write: (line) => console.log(line),
+});
