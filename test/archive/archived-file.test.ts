@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { groupFrom, groupReaching } from '../../src/format/archived-file/plan-read.ts';
-import { readGroup } from '../../src/format/archived-file/read-group.ts';
 import { ROW_GROUP_BYTES_MAX, ROW_GROUP_MESSAGES_MAX } from '../../src/model/archive-limits.ts';
 import type { ArchivedMessage } from '../../src/model/archived-file.ts';
 import { TIMESTAMP_MS_MAX } from '../../src/model/limits.ts';
 import type { Bytes, Message } from '../../src/model/message.ts';
 import { arbitraryMessages } from '../format/arbitrary-message.ts';
-import { archived, bytesOf, compression, fileOf, jsonMessage, openFile, readAll, SOME_TIME_MS, write } from './some-file.ts';
+import { archived, fileOf, jsonMessage, openFile, readAll, readRows, SOME_TIME_MS, write } from './some-file.ts';
 
 const plain = (messages: readonly ArchivedMessage[]): unknown[] =>
   messages.map(({ key, value, headers, ...rest }) => ({
@@ -134,7 +133,7 @@ describe('a read of an archived file', () => {
     expect(footer.groups.length).toBe(4);
     for (const offset of [0, 32_767, 32_768, 99_999]) {
       const group = groupFrom(footer, offset) ?? expect.unreachable('the offset is in the file');
-      const messages = await readGroup(compression, footer, { group, bytes: bytesOf(object, group) });
+      const messages = await readRows(object, group);
       expect(plain(messages.filter((one) => one.offset === offset))).toEqual(plain(rows.slice(offset, offset + 1)));
     }
     expect(groupFrom(footer, 100_000)).toBeUndefined();

@@ -1,4 +1,4 @@
-import { decodeFooter, type FileFooter, footerBytes, tailRange } from '../../src/format/archived-file/read-footer.ts';
+import { type ArchivedGroup, decodeFooter, type FileFooter, footerBytes, tailRange } from '../../src/format/archived-file/read-footer.ts';
 import { readGroup } from '../../src/format/archived-file/read-group.ts';
 import { writeFile } from '../../src/archive/files/write-file.ts';
 import { createFileCompression } from '../../src/adapters/system/file-compression.ts';
@@ -43,12 +43,16 @@ export function openFile(object: Bytes, known?: number): FileFooter {
 
 export async function readAll(object: Bytes, footer = openFile(object)): Promise<ArchivedMessage[]> {
   const messages: ArchivedMessage[] = [];
-  for (const group of footer.groups) messages.push(...(await readGroup(compression, footer, { group, bytes: bytesOf(object, group) })));
+  for (const group of footer.groups) messages.push(...(await readRows(object, group)));
   return messages;
 }
 
-export const bytesOf = (object: Bytes, { range }: FileFooter['groups'][number]): Bytes =>
-  object.subarray(range.start, range.start + range.length);
+export async function readRows(object: Bytes, group: ArchivedGroup): Promise<ArchivedMessage[]> {
+  const rows = await readGroup(compression.decompress, { group, bytes: bytesOf(object, group) });
+  return Array.from({ length: rows.count }, (_, row) => rows.messageAt(row));
+}
+
+const bytesOf = (object: Bytes, { range }: ArchivedGroup): Bytes => object.subarray(range.start, range.start + range.length);
 
 /** A JSON message of about that size, as a client's `json` value is stored. */
 export function jsonMessage(number: number, valueBytes: number): Message {

@@ -1,10 +1,10 @@
-import { type FileMetaData, parquetMetadata, type RowGroup, type SchemaElement } from 'hyparquet';
+import { type FileMetaData, parquetMetadata, type RowGroup } from 'hyparquet';
 import { FILE_TAIL_BYTES } from '../../model/archive-limits.ts';
 import type { ArchivedFile } from '../../model/archived-file.ts';
 import type { Bytes } from '../../model/message.ts';
 import { damagedFile } from './damaged-file.ts';
 import { checkFooter, FOOTER_FRAME_BYTES, parseMetadata } from './file-metadata.ts';
-import { FILE_SCHEMA } from './file-schema.ts';
+import { hasFileSchema } from './file-schema.ts';
 
 /** Bytes `[start, start + length)` of an object. */
 export type ByteRange = { readonly start: number; readonly length: number };
@@ -18,16 +18,21 @@ export type ArchivedGroup = {
   readonly first: number;
   readonly last: number;
   readonly count: number;
+  /** One behind the other, in the order of the columns. */
+  readonly chunks: readonly ByteRange[];
   readonly range: ByteRange;
+  /** What the chunks unpack to. */
+  readonly plainBytes: number;
   readonly checksum: string;
   readonly highestTimestampMs: number;
 };
 
-/** `metadata` is the format's own; `groups` are in the order of offsets, and what is in none of them was quarantined. */
+/** `groups` are in the order of offsets, and what is in none of them was quarantined. */
 export type FileFooter = {
   readonly file: ArchivedFile;
+  /** Messages that the topic's schema does not fit. */
+  readonly misfits: number;
   readonly groups: readonly ArchivedGroup[];
-  readonly metadata: FileMetaData;
 };
 
 const MARK = 0x31524150; // PAR1
@@ -56,13 +61,13 @@ export function decodeFooter(tail: Bytes, fileBytes: number): FileFooter {
   const footer = tail.subarray(tail.length - length);
   checkFooter(footer);
   const metadata = parse(footer);
-  if (!hasColumns(metadata.schema)) throw damagedFile('it has other columns');
-  const { file, checksums } = parseMetadata(metadata.key_value_metadata ?? []);
+  if (!hasFileSchema(metadata.schema)) throw damagedFile('it has other columns');
+  const { file, misfits, checksums } = parseMetadata(metadata.key_value_metadata ?? []);
   const groups = listGroups(file, metadata.row_groups, checksums);
   const end = groups.at(-1);
   if (end === undefined || end.last > file.last || end.range.start + end.range.length !== fileBytes - length)
     throw damagedFile('its row groups end elsewhere');
-  return { file, groups, metadata };
+  return { file, misfits, groups };
 }
 
 function parse(footer: Bytes): FileMetaData {
@@ -73,41 +78,35 @@ function parse(footer: Bytes): FileMetaData {
   }
 }
 
-/** The columns of every file, and typed ones behind them, which are no lists. */
-function hasColumns([root, ...columns]: FileMetaData['schema']): boolean {
-  const own = FILE_SCHEMA.slice(1);
-  const typed = columns.slice(own.length);
-  const children = (FILE_SCHEMA[0]?.num_children ?? 0) + typed.length;
-  const isSame = columns.slice(0, own.length).every((column, at) => JSON.stringify(named(column)) === JSON.stringify(named(own[at])));
-  return columns.length >= own.length && isSame && root?.num_children === children && typed.every((one) => one.num_children === undefined);
-}
-
-const named = (column: SchemaElement | undefined): unknown[] => [
-  column?.name,
-  column?.type ?? '',
-  column?.repetition_type ?? '',
-  column?.num_children ?? 0,
-];
-
 function listGroups(file: ArchivedFile, rowGroups: readonly RowGroup[], checksums: readonly string[]): ArchivedGroup[] {
   let next = file.first;
   let start = MARK_BYTES;
   return rowGroups.map((rowGroup, index) => {
     const count = Number(rowGroup.num_rows);
-    const length = Number(rowGroup.total_compressed_size);
-    const chunk = rowGroup.columns[0]?.meta_data;
+    const chunks = listChunks(rowGroup, start);
+    const end = chunks.at(-1);
     const offsets = rowGroup.columns[OFFSET_CHUNK]?.meta_data?.statistics;
     const highest = rowGroup.columns[TIMESTAMP_CHUNK]?.meta_data?.statistics?.max_value;
     const checksum = checksums[index];
-    if (chunk?.data_page_offset !== BigInt(start) || !(highest instanceof Date) || checksum === undefined) {
-      throw damagedFile('a row group is not where it should be');
-    }
+    if (end === undefined || !(highest instanceof Date) || checksum === undefined) throw damagedFile('a row group is described otherwise');
     const first = Number(offsets?.min_value);
     const last = Number(offsets?.max_value);
     // Also where one of them is no number.
     if (!(first >= next && count > 0 && last - first >= count - 1)) throw damagedFile('a row group has other offsets');
     next = last + 1;
-    start += length;
-    return { index, first, last, count, range: { start: start - length, length }, checksum, highestTimestampMs: highest.getTime() };
+    const range = { start, length: end.start + end.length - start };
+    start += range.length;
+    const plainBytes = Number(rowGroup.total_byte_size);
+    return { index, first, last, count, chunks, range, plainBytes, checksum, highestTimestampMs: highest.getTime() };
+  });
+}
+
+function listChunks({ columns }: RowGroup, start: number): ByteRange[] {
+  let next = start;
+  return columns.map(({ meta_data: chunk }) => {
+    const length = Number(chunk?.total_compressed_size);
+    if (chunk?.data_page_offset !== BigInt(next)) throw damagedFile('a column is not where it should be');
+    next += length;
+    return { start: next - length, length };
   });
 }
