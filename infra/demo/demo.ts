@@ -32,7 +32,7 @@ async function main(options: DemoOptions): Promise<number> {
     const { summary, findings } = await runDemo(run);
     console.log(`\n${formatSummary(summary)}\n`);
     if (findings.length > 0) throw new KelpError('corrupt', 'check-failed', `check failed: ${describeFindings(findings)}`);
-    await client.deleteTopic();
+    if (options.endpoint?.keep !== true) await client.deleteTopic();
     console.log('checked: nothing is lost, doubled, changed or out of order');
     return 0;
   } finally {

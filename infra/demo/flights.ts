@@ -12,6 +12,20 @@ const COLUMNS = ['date', 'delay', 'distance', 'origin', 'destination'] as const;
 /** `value` is JSON and holds the row's number in the file, which tells each flight from every other one. */
 export type Flight = { readonly row: number; readonly key: string; readonly value: string; readonly timestampMs: number };
 
+/** Of the values. */
+export const FLIGHT_SCHEMA = {
+  type: 'object',
+  properties: {
+    row: { type: 'integer' },
+    date: { type: 'string', format: 'date-time' },
+    delay: { type: 'integer' },
+    distance: { type: 'integer' },
+    origin: { type: 'string' },
+    destination: { type: 'string' },
+  },
+  required: ['row'],
+};
+
 type Column = Awaited<ReturnType<Awaited<ReturnType<typeof parquetScan>>['readColumn']>>;
 type Columns = Record<(typeof COLUMNS)[number], Column>;
 

@@ -30,8 +30,8 @@ const Scaling = z.object({ events: z.array(z.object({ kind: z.enum(['split', 'me
 /** Of a topic's segments, as far as its history goes back. */
 export type Changes = { readonly splits: number; readonly merges: number };
 
-/** `scaling`: as in PROTOCOL.md; absent: its defaults. */
-export type TopicSettings = { readonly segments: number; readonly scaling?: Readonly<Record<string, number>> };
+/** `scaling`, `schema`: as in PROTOCOL.md; absent: its defaults, and none. */
+export type TopicSettings = { readonly segments: number; readonly scaling?: Readonly<Record<string, number>>; readonly schema?: object };
 
 /** What the demo uses of Kelp. */
 export type KelpClient = {

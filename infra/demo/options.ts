@@ -6,41 +6,51 @@ import { FLIGHTS } from './flights.ts';
 const ROWS_DEFAULT = 200_000;
 const SEGMENTS_DEFAULT = 4;
 
-export const USAGE = `npm run demo -- [--rows N] [--segments N] [--url URL]
+export const USAGE = `npm run demo -- [--rows N] [--segments N] [--url URL [--keep]]
 
 Publishes flights keyed by their origin, reads them back and checks that nothing is lost, doubled or out of order.
 
   --rows N       how many flights, 1 to ${FLIGHTS} (${ROWS_DEFAULT})
   --segments N   segments of the topic, 1 to ${SEGMENTS_AT_CREATION_MAX} (${SEGMENTS_DEFAULT})
-  --url URL      a Kelp that runs already, with its token in KELP_ROOT_TOKEN; without it, all is started in a temporary folder`;
+  --url URL      a Kelp that runs already, with its token in KELP_ROOT_TOKEN; without it, all is started in a temporary folder
+  --keep         the topic stays`;
 
 export type DemoOptions = {
   readonly rows: number;
   readonly segments: number;
-  /** Absent: everything is started here. */
-  readonly endpoint?: { readonly url: string; readonly token: string };
+  /** Absent: everything is started here, and goes with it. `keep`: the topic stays. */
+  readonly endpoint?: { readonly url: string; readonly token: string; readonly keep: boolean };
 };
 
 /** Undefined where help was asked for. Error `invalid`/`invalid-option`, in one line. */
 export function parseOptions(args: readonly string[], environment: Readonly<Record<string, string | undefined>>): DemoOptions | undefined {
-  const { help, rows, segments, url } = parseNames(args);
+  const { help, rows, segments, url, keep = false } = parseNames(args);
   if (help === true) return undefined;
   const options = {
     rows: integerOption('--rows', rows ?? String(ROWS_DEFAULT), FLIGHTS),
     segments: integerOption('--segments', segments ?? String(SEGMENTS_DEFAULT), SEGMENTS_AT_CREATION_MAX),
   };
-  if (url === undefined) return options;
+  if (url === undefined) {
+    if (keep) throw invalidOption('--keep needs --url: what is started here goes with all its topics');
+    return options;
+  }
   const token = environment['KELP_ROOT_TOKEN'];
   if (token === undefined || token === '') throw invalidOption('--url needs the root token in KELP_ROOT_TOKEN');
-  return { ...options, endpoint: { url: baseUrl(url), token } };
+  return { ...options, endpoint: { url: baseUrl(url), token, keep } };
 }
 
-type Names = { readonly help?: boolean; readonly rows?: string; readonly segments?: string; readonly url?: string };
+type Names = {
+  readonly help?: boolean;
+  readonly rows?: string;
+  readonly segments?: string;
+  readonly url?: string;
+  readonly keep?: boolean;
+};
 
 function parseNames(args: readonly string[]): Names {
   const value = { type: 'string' } as const;
   try {
-    const options = { help: { type: 'boolean', short: 'h' }, rows: value, segments: value, url: value } as const;
+    const options = { help: { type: 'boolean', short: 'h' }, rows: value, segments: value, url: value, keep: { type: 'boolean' } } as const;
     return parseArgs({ args: [...args], options, strict: true }).values;
   } catch (cause) {
     // Its messages go on with advice on how to escape a dash.

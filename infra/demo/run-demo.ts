@@ -1,4 +1,4 @@
-import type { Flight } from './flights.ts';
+import { type Flight, FLIGHT_SCHEMA } from './flights.ts';
 import { createAudit, type Finding } from './audit.ts';
 import type { KelpClient } from './kelp-client.ts';
 import { countOperations } from './operations.ts';
@@ -20,7 +20,7 @@ export type DemoResult = { readonly summary: Summary; readonly findings: readonl
 
 /** Makes the topic, publishes, reads all of it back, checks. The topic stays. */
 export async function runDemo({ client, flights, rows, segments, screen, nowMs, signal }: DemoRun): Promise<DemoResult> {
-  await client.createTopic({ segments });
+  await client.createTopic({ segments, schema: FLIGHT_SCHEMA });
   const { puts: putsBefore } = countOperations(await client.metrics());
   const audit = createAudit(rows);
   const publish = await timed('publish', async (onProgress) =>

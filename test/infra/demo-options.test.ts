@@ -13,8 +13,9 @@ test('options are taken', () => {
   expect(parseOptions(args, TOKEN)).toEqual({
     rows: 3_000_000,
     segments: 64,
-    endpoint: { url: 'http://127.0.0.1:7333', token: 'a-token' },
+    endpoint: { url: 'http://127.0.0.1:7333', token: 'a-token', keep: false },
   });
+  expect(parseOptions(['--url', 'http://127.0.0.1:7333', '--keep'], TOKEN)).toMatchObject({ endpoint: { keep: true } });
   expect(parseOptions(['-h'], {})).toBeUndefined();
 });
 
@@ -27,6 +28,7 @@ test.each([
   [['--segments', '65']],
   [['--row', '1']],
   [['200']],
+  [['--keep']],
   [['--url', 'localhost:7333']],
   [['--url', 'http://localhost:7333/v1']],
 ])('%j is refused in one line', (args) => {
