@@ -24,9 +24,9 @@ export type SweptUploads = {
 export type SweptDeletions = {
   /** Deletions that were stopped before their name was free. */
   readonly carriedOn: number;
-  /** Topics whose objects, index pages and uploads are gone. */
+  /** Topics whose objects, files and items are gone. */
   readonly cleaned: number;
-  /** Objects and uploads of topics that were clean: what was paused has brought them back. */
+  /** Objects, files and items of topics that were clean: what was paused has brought them back. */
   readonly strays: number;
   /** Topics that something went wrong with; the next sweep tries again. */
   readonly failed: number;

@@ -1,10 +1,10 @@
 import { encodeDeletion } from '../format/deletion-item.ts';
-import { deletionKey, pagesPartition, uploadsPartition } from '../format/item-key.ts';
+import { deletionKey, linesPartition, pagesPartition, requestsPartitions, uploadsPartition } from '../format/item-key.ts';
 import { stringField } from '../format/item-fields.ts';
 import { segmentId, type TopicId } from '../model/ids.ts';
-import { batchObjectPrefix, uploadObjectsPrefix } from '../format/object-key.ts';
+import { archivedFilesPrefix, batchObjectPrefix, uploadObjectsPrefix } from '../format/object-key.ts';
 import { KelpError } from '../model/errors.ts';
-import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, CLEANUP_STEP_MS_MAX } from '../model/limits.ts';
+import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, CLEANUP_STEP_MS_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -15,16 +15,14 @@ import type { TopologyDeps } from '../topology/apply-change.ts';
 export type CleanUpDeps = TopologyDeps & { readonly store: ObjectStore; readonly telemetry: Telemetry };
 
 /**
- * Deletes what a deleted topic leaves: its objects, uploads and index pages. Everything goes by the topic's id, so a topic made anew
- * under the name is never touched. Heads stay, sealed: they refuse whoever was paused for long. What fails is left to the
- * next sweep, which the record of the deletion leads to.
+ * Deletes what a deleted topic leaves: its objects and files, and all items but those of its life. Everything goes by the topic's id, so a topic
+ * made anew under the name is never touched. Heads stay, sealed: they refuse whoever was paused for long. What fails is left to the next sweep,
+ * which the record of the deletion leads to.
  */
 export async function cleanUpTopic(deps: CleanUpDeps, topic: Topic, signal: AbortSignal): Promise<void> {
   try {
-    await deleteObjects(deps, topic.id, signal);
-    for (let n = topic.firstSegment; n < topic.nextSegment; n += 1) {
-      await deleteItems(deps, pagesPartition(topic.id, segmentId(n)), signal);
-    }
+    await deleteObjects(deps, prefixesOf(topic.id, topic.name), signal);
+    await deleteItems(deps, partitionsOf(topic), signal);
     const cleaned = encodeDeletion({ topic: topic.id, name: topic.name, state: 'cleaned', atMs: deps.clock.nowMs() });
     const own = stepOf(deps, signal);
     await askAgain(deps, () => deps.table.put(deletionKey(topic.tenant, topic.id), cleaned, [], own), own);
@@ -34,18 +32,26 @@ export async function cleanUpTopic(deps: CleanUpDeps, topic: Topic, signal: Abor
   }
 }
 
-/**
- * Deletes all objects of a topic that is gone, then the items of those that clients have uploaded. Answers how many objects and
- * items there were.
- */
-export async function deleteObjects(deps: CleanUpDeps, topic: TopicId, signal: AbortSignal): Promise<number> {
-  let deleted = 0;
-  for (const prefix of prefixesOf(topic)) deleted += await deleteBelow(deps, prefix, signal);
-  return deleted + (await deleteItems(deps, uploadsPartition(topic), signal));
+/** Where its objects and files are. */
+export const prefixesOf = (topic: TopicId, name: string): readonly string[] => [
+  batchObjectPrefix(topic),
+  uploadObjectsPrefix(topic),
+  archivedFilesPrefix(name, topic),
+];
+
+/** Where its items are that go: uploads, requests, and of each segment what has left the head, which files stand for what, producers' lines. */
+export function partitionsOf({ id, firstSegment, nextSegment }: Topic): readonly string[] {
+  const segments = Array.from({ length: nextSegment - firstSegment }, (_, index) => segmentId(firstSegment + index));
+  const own = segments.flatMap((segment) => [pagesPartition(id, segment), linesPartition(id, segment)]);
+  return [uploadsPartition(id), ...requestsPartitions(id), ...own];
 }
 
-/** Where its objects are. */
-export const prefixesOf = (topic: TopicId): readonly string[] => [batchObjectPrefix(topic), uploadObjectsPrefix(topic)];
+/** Deletes all objects below these prefixes. Answers how many there were. */
+export async function deleteObjects(deps: CleanUpDeps, prefixes: readonly string[], signal: AbortSignal): Promise<number> {
+  let deleted = 0;
+  for (const prefix of prefixes) deleted += await deleteBelow(deps, prefix, signal);
+  return deleted;
+}
 
 async function deleteBelow(deps: CleanUpDeps, prefix: string, signal: AbortSignal): Promise<number> {
   for (let deleted = 0; ;) {
@@ -61,7 +67,13 @@ async function deleteBelow(deps: CleanUpDeps, prefix: string, signal: AbortSigna
 
 const stepOf = ({ clock }: CleanUpDeps, signal: AbortSignal): AbortSignal => AbortSignal.any([signal, clock.deadline(CLEANUP_STEP_MS_MAX)]);
 
-async function deleteItems(deps: CleanUpDeps, pk: string, signal: AbortSignal): Promise<number> {
+/** Deletes all items of these partitions. Answers how many there were. */
+export async function deleteItems(deps: CleanUpDeps, partitions: readonly string[], signal: AbortSignal): Promise<number> {
+  const counts = await inParallel(partitions, SWEEP_PARALLEL_MAX, (pk) => deleteItemsOf(deps, pk, signal));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function deleteItemsOf(deps: CleanUpDeps, pk: string, signal: AbortSignal): Promise<number> {
   for (let deleted = 0; ;) {
     signal.throwIfAborted();
     const own = stepOf(deps, signal);

@@ -3,8 +3,8 @@ import { deletionKey, deletionsPartition, namesPartition, topicKey, uploadsParti
 import { stringField } from '../format/item-fields.ts';
 import { decodeName } from '../format/name-item.ts';
 import { decodeTopic } from '../format/topic-item.ts';
-import type { TopicId } from '../model/ids.ts';
-import { CLEANUP_PAGE_MAX, SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
+import { DELETED_ITEMS_MS } from '../model/garbage-limits.ts';
+import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
 import type { Complete, SweptDeletions } from '../model/sweep-report.ts';
 import { TENANT_DEFAULT } from '../model/topic.ts';
 import type { Item, Query } from '../ports/metadata-table.ts';
@@ -12,7 +12,7 @@ import { inParallel } from '../state/in-parallel.ts';
 import { queryPages } from '../state/query-pages.ts';
 import { readTopic } from '../topology/apply-change.ts';
 import { carryOn } from '../topology/carry-on.ts';
-import { type CleanUpDeps, cleanUpTopic, deleteObjects, prefixesOf } from './clean-up-topic.ts';
+import { type CleanUpDeps, cleanUpTopic, deleteItems, deleteObjects, partitionsOf, prefixesOf } from './clean-up-topic.ts';
 import { freeName } from './free-name.ts';
 import { newTopicId } from './topic-id.ts';
 
@@ -77,19 +77,28 @@ async function finishDeletion({ deps, dryRun, counts, signal }: Sweep, item: Ite
   counts.carriedOn += 1;
 }
 
-async function cleanUp({ deps, dryRun, counts, signal }: Sweep, { topic, state }: DeletionRecord): Promise<void> {
+async function cleanUp(sweep: Sweep, { topic, name, state, atMs }: DeletionRecord): Promise<void> {
+  const { deps, dryRun, counts, signal } = sweep;
   if (state === 'cleaned') {
-    counts.strays += dryRun ? await countObjects(deps, topic, signal) : await deleteObjects(deps, topic, signal);
+    const isLate = atMs + DELETED_ITEMS_MS <= deps.clock.nowMs();
+    const partitions = isLate ? [uploadsPartition(topic)] : partitionsOf(await readTopic(deps, topic, signal));
+    counts.strays += await takeStrays(sweep, prefixesOf(topic, name), partitions);
     return;
   }
   if (!dryRun) await cleanUpTopic(deps, await readTopic(deps, topic, signal), signal);
   counts.cleaned += 1;
 }
 
+/** What has come after the topic was clean. */
+async function takeStrays({ deps, dryRun, signal }: Sweep, prefixes: readonly string[], partitions: readonly string[]): Promise<number> {
+  if (dryRun) return (await countObjects(deps, prefixes, signal)) + (await countItems(deps, partitions, signal));
+  return (await deleteObjects(deps, prefixes, signal)) + (await deleteItems(deps, partitions, signal));
+}
+
 /** What `deleteObjects` would delete. */
-async function countObjects({ store, table }: CleanUpDeps, topic: TopicId, signal: AbortSignal): Promise<number> {
+async function countObjects({ store }: CleanUpDeps, prefixes: readonly string[], signal: AbortSignal): Promise<number> {
   let strays = 0;
-  for (const prefix of prefixesOf(topic)) {
+  for (const prefix of prefixes) {
     for (let after: string | undefined; ;) {
       const page = await store.list(prefix, { ...(after === undefined ? {} : { after }), limit: CLEANUP_PAGE_MAX }, signal);
       strays += page.objects.length;
@@ -97,7 +106,14 @@ async function countObjects({ store, table }: CleanUpDeps, topic: TopicId, signa
       if (after === undefined) break;
     }
   }
-  const uploads = { pk: uploadsPartition(topic), limit: CLEANUP_PAGE_MAX };
-  for await (const items of queryPages(table, uploads, signal)) strays += items.length;
+  return strays;
+}
+
+/** What `deleteItems` would delete. */
+async function countItems({ table }: CleanUpDeps, partitions: readonly string[], signal: AbortSignal): Promise<number> {
+  let strays = 0;
+  await inParallel(partitions, CLEANUP_PARALLEL_MAX, async (pk) => {
+    for await (const items of queryPages(table, { pk, limit: CLEANUP_PAGE_MAX }, signal)) strays += items.length;
+  });
   return strays;
 }

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { batchObjectKey, batchObjectPrefix, uploadObjectKey } from '../../src/format/object-key.ts';
-import { pagesPartition, uploadKey } from '../../src/format/item-key.ts';
+import { archivedFileKey, batchObjectKey, batchObjectPrefix, uploadObjectKey } from '../../src/format/object-key.ts';
+import { archiveKey, fileRecordKey, idempotencyKey, lineKey, pageKey, pagesPartition, uploadKey } from '../../src/format/item-key.ts';
+import type { UtcDate } from '../../src/model/archived-file.ts';
+import { DELETED_ITEMS_MS } from '../../src/model/garbage-limits.ts';
+import type { Key } from '../../src/ports/metadata-table.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { Complete, SweptDeletions } from '../../src/model/sweep-report.ts';
 import { minuteOf, type ObjectId, segmentId, type TopicId } from '../../src/model/ids.ts';
@@ -138,6 +141,48 @@ describe('a sweep', () => {
     expect(await sweep(world)).toEqual({ ...nothing, strays: 2 });
     expect(await sweep(world)).toEqual(nothing);
     expect([await leftInShort(world, old), await leftInShort(world, kept)]).toEqual(['0 objects', 'staged, 1 objects']);
+  });
+
+  test('takes files, their records, producers’ lines and requests too, and what comes of them within a week; objects always', async () => {
+    const world = createTestWorld();
+    const old = await halfDeleted(world, 't');
+    const kept = await world.topic(1, 'kept');
+    const segment = segmentId(old.firstSegment);
+    const things = (topic: Topic): readonly Key[] => [
+      archiveKey(topic.id, segment),
+      fileRecordKey(topic.id, segment, 0),
+      pageKey(topic.id, segment, 0),
+      lineKey(topic.id, segment, 'p'),
+      idempotencyKey(topic.id, 'a'.repeat(64)),
+    ];
+    const fileOf = (topic: Topic): string =>
+      archivedFileKey(topic.name, { topic: topic.id, segment, date: '2027-01-15' as UtcDate, first: 0, last: 9 });
+    const putAll = async (topic: Topic): Promise<void> => {
+      for (const key of things(topic)) await world.table.put(key, { v: 1 }, [], world.signal);
+      await world.store.put(fileOf(topic), [Uint8Array.of(1)], world.signal);
+    };
+    const leftOf = async (topic: Topic): Promise<unknown[]> => [
+      (await world.store.head(fileOf(topic), world.signal)) !== undefined,
+      (await Promise.all(things(topic).map((key) => world.table.get(key, world.signal)))).filter((item) => item !== undefined).length,
+    ];
+    await putAll(old);
+    await putAll(kept);
+    expect(await sweep(world)).toEqual({ ...nothing, cleaned: 1 });
+    expect([await leftOf(old), await leftOf(kept)]).toEqual([
+      [false, 0],
+      [true, 5],
+    ]);
+    await world.clock.advance(DELETED_ITEMS_MS - 1);
+    await putAll(old);
+    expect(await world.run(sweepDeletions(readingOnly(world).deps, { dryRun: true }, world.signal))).toEqual({ ...nothing, strays: 6 });
+    expect(await sweep(world)).toEqual({ ...nothing, strays: 6 });
+    await world.clock.advance(1);
+    await putAll(old);
+    expect(await sweep(world)).toEqual({ ...nothing, strays: 1 });
+    expect([await leftOf(old), await leftOf(kept)]).toEqual([
+      [false, 5],
+      [true, 5],
+    ]);
   });
 
   test('goes on behind one that fails, and says so', async () => {
