@@ -6,6 +6,9 @@ import type { MetadataTable } from '../ports/metadata-table.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { Heads } from '../state/heads.ts';
+import { type Archives, createArchives } from '../state/known-archives.ts';
+import { createArchivedFiles } from './archived-files.ts';
+import { createArchivedMessages } from './archived-messages.ts';
 import { createBatchDecoder } from './decode-batch.ts';
 import { offsetAt, readSegment } from './fetch.ts';
 import { createFindTimestamp } from './find-timestamp.ts';
@@ -16,7 +19,6 @@ import type { Consumer } from './page.ts';
 import { createPayloadSource } from './payload-source.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createBatchReader } from './read-batches.ts';
-import type { FirstOffset } from './read-from.ts';
 import { readTopic } from './read-topic.ts';
 import { createRunSplitter } from './split-run.ts';
 import { createTail } from './tail.ts';
@@ -31,23 +33,26 @@ export type ConsumerDeps = {
   readonly telemetry: Telemetry;
   /** Signs cursors. */
   readonly authenticator: Authenticator;
-  /** Default: nothing is ever cut off. */
-  readonly startOf?: FirstOffset;
+  /** What this instance has seen of archives; absent: the consumer's own. */
+  readonly archives?: Archives;
   /** Of immutable ranges kept in memory. */
   readonly cacheBytesMax?: number;
 };
 
 export function createConsumer(deps: ConsumerDeps): Consumer {
-  const { store, telemetry, cacheBytesMax = READ_CACHE_BYTES_MAX, startOf = async () => 0 } = deps;
+  const { store, telemetry, cacheBytesMax = READ_CACHE_BYTES_MAX } = deps;
   const decoder = createBatchDecoder(deps.compression);
   const ranges = createObjectRanges({ store, telemetry, bytesMax: cacheBytesMax });
-  const index = { ...deps, pages: createIndexPages(deps.table) };
+  const archives = { ...deps, archives: deps.archives ?? createArchives(deps) };
+  const index = { ...deps, pages: createIndexPages(deps.table), archived: createArchivedMessages(archives, { places: false }) };
   const looking = { telemetry, quarantine: createQuarantine(deps) };
-  const payloads = createPayloadSource({ ranges, decoder, split: createRunSplitter() });
+  const files = createArchivedFiles(deps);
+  const payloads = createPayloadSource({ ranges, decoder, split: createRunSplitter(), files });
   const batches = createBatchReader({ ...looking, source: payloads });
-  const findTimestamp = createFindTimestamp({ ...index, batches, decoder });
-  const read = { ...index, startOf, batches, tail: createTail(deps), findTimestamp };
-  const locate = { ...read, batches: createBatchReader({ ...looking, source: createHeaderSource(deps) }) };
+  const findTimestamp = createFindTimestamp({ ...index, batches, decoder, files });
+  const read = { ...index, batches, tail: createTail(deps), findTimestamp };
+  const archived = createArchivedMessages(archives, { places: true });
+  const locate = { ...read, archived, batches: createBatchReader({ ...looking, source: createHeaderSource(deps) }) };
   return {
     readSegment: (topic, wanted, signal) => readSegment(read, topic, wanted, signal),
     readTopic: (topic, wanted, signal) => readTopic(read, topic, wanted, signal),

@@ -15,6 +15,8 @@ export type BatchDecoder = {
   note(batch: PlacedBatch, origin: BatchOrigin): void;
   /** Keeps what was decoded of this batch's bytes for as long as somebody has `batch`: a page is measured, and then shown. */
   hold(batch: PlacedBatch): void;
+  /** The same of a batch whose messages are there. */
+  give(batch: PlacedBatch, messages: readonly StoredMessage[]): void;
   /** Error `corrupt` where a batch with a right checksum holds what no publish lets through. */
   messages(batch: PlacedBatch): Promise<readonly StoredMessage[]>;
 };
@@ -43,6 +45,7 @@ export function createBatchDecoder(compression: Compression): BatchDecoder {
       const messages = recent.get(batch.bytes);
       if (messages !== undefined) held.set(batch, messages);
     },
+    give: (batch, messages) => held.set(batch, Promise.resolve(messages)),
     messages(batch) {
       const known = held.get(batch) ?? recent.get(batch.bytes);
       if (known !== undefined) return known;

@@ -1,8 +1,9 @@
 import { invalid, KelpError } from '../model/errors.ts';
 import type { Head } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
-import { WAIT_MS_MAX } from '../model/limits.ts';
+import { READ_ATTEMPTS_MAX, WAIT_MS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
+import { startBeyond } from './archived-messages.ts';
 import type { BatchSpan, ReadBounds, ReadFrom, SegmentPage } from './page.ts';
 import { type ReadDeps, readFrom, type SegmentRead } from './read-from.ts';
 import { freshHead, headAt, ofLiving } from './read-head.ts';
@@ -17,15 +18,31 @@ export async function readSegment<S extends BatchSpan>(
   wanted: SegmentWanted,
   signal: AbortSignal,
 ): Promise<SegmentPage<S>> {
-  const start = await deps.startOf(topic.id, wanted.segment, signal);
-  const place = await findPlace(deps, topic, { ...wanted, start }, signal);
-  checkPlace(place, start);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readPage(deps, topic, wanted, signal);
+    } catch (error) {
+      // Who asks for an offset is told. Any other place was found by what is cut off by now.
+      const isTold = typeof wanted.from === 'object' && 'offset' in wanted.from;
+      if (isTold || startBeyond(error) === undefined || attempt === READ_ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+async function readPage<S extends BatchSpan>(
+  deps: ReadDeps<S>,
+  topic: Topic,
+  wanted: SegmentWanted,
+  signal: AbortSignal,
+): Promise<SegmentPage<S>> {
+  const place = await findPlace(deps, topic, wanted, signal);
+  checkPlace(place);
   const { offset } = place;
   const head = await awaitMessage(deps, topic, place, { waitMs: wanted.waitMs, signal });
-  if (offset === head.tail) return pageOf({ head, slices: [], next: offset, unchecked: false }, { start, offset });
+  if (offset === head.tail) return pageOf({ head, slices: [], next: offset, unchecked: false }, offset);
   const room = { messages: wanted.messagesMax, bytes: wanted.bytesMax, batches: wanted.batchesMax ?? Infinity };
   const read = await readFrom(deps, topic, { head, from: offset, room, whole: wanted.wholeBatches === true }, signal);
-  return pageOf(read, { start, offset });
+  return pageOf(read, offset);
 }
 
 /** Where a read from that time on begins. */
@@ -35,8 +52,7 @@ export async function offsetAt(
   { segment, timestampMs }: { readonly segment: SegmentId; readonly timestampMs: number },
   signal: AbortSignal,
 ): Promise<number> {
-  const start = await deps.startOf(topic.id, segment, signal);
-  const { offset } = await findPlace(deps, topic, { segment, from: { timestampMs }, start }, signal);
+  const { offset } = await findPlace(deps, topic, { segment, from: { timestampMs } }, signal);
   return offset;
 }
 
@@ -44,15 +60,19 @@ export async function offsetAt(
 async function findPlace(
   deps: ReadDeps<BatchSpan>,
   topic: Topic,
-  { segment, from, start }: { readonly segment: SegmentId; readonly from: ReadFrom; readonly start: number },
+  { segment, from }: { readonly segment: SegmentId; readonly from: ReadFrom },
   signal: AbortSignal,
 ): Promise<Place> {
-  if (from === 'earliest') return { head: await headAt(deps, topic, { segment, offset: start }, signal), offset: start };
+  if (from === 'earliest') {
+    const offset = await deps.archived.startOf(await headAt(deps, topic, { segment, offset: 0 }, signal), signal);
+    return { head: await headAt(deps, topic, { segment, offset }, signal), offset };
+  }
   if (typeof from === 'object' && 'offset' in from) {
     return { head: await headAt(deps, topic, { segment, offset: checkOffset(from.offset) }, signal), offset: from.offset };
   }
   const head = await freshHead(deps, topic, segment, signal);
   if (from === 'latest') return { head, offset: head.tail };
+  const start = await deps.archived.startOf(head, signal);
   return { head, offset: await deps.findTimestamp(topic, { head, start, timestampMs: from.timestampMs }, signal) };
 }
 
@@ -61,14 +81,10 @@ function checkOffset(offset: number): number {
   return offset;
 }
 
-function checkPlace({ head, offset }: Place, start: number): void {
-  if (offset < start) {
-    throw new KelpError('not-found', 'truncated', `messages before offset ${start} are gone`, { field: 'offset', extra: { start } });
-  }
-  if (offset > head.tail) {
-    const extra = { tail: head.tail };
-    throw new KelpError('invalid', 'beyond-tail', `offset ${offset} is beyond the tail ${head.tail}`, { field: 'offset', extra });
-  }
+function checkPlace({ head, offset }: Place): void {
+  if (offset <= head.tail) return;
+  const extra = { tail: head.tail };
+  throw new KelpError('invalid', 'beyond-tail', `offset ${offset} is beyond the tail ${head.tail}`, { field: 'offset', extra });
 }
 
 async function awaitMessage(
@@ -83,10 +99,7 @@ async function awaitMessage(
   return news === undefined ? head : ofLiving(news);
 }
 
-function pageOf<S extends BatchSpan>(
-  { head, slices, next, unchecked }: SegmentRead<S>,
-  { start, offset }: { readonly start: number; readonly offset: number },
-): SegmentPage<S> {
+function pageOf<S extends BatchSpan>({ head, slices, next, unchecked }: SegmentRead<S>, offset: number): SegmentPage<S> {
   const { tail, successors } = head;
-  return { slices, start, offset, nextOffset: next, tail, sealed: head.state === 'sealed', successors, unchecked };
+  return { slices, offset, nextOffset: next, tail, sealed: head.state === 'sealed', successors, unchecked };
 }

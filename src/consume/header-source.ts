@@ -68,6 +68,7 @@ export function createHeaderSource(deps: {
         },
       };
     },
+    takeFiles: () => Promise.reject(new RangeError('nobody is told where messages lie in files')),
     // What was wrong is not remembered.
     forget: () => undefined,
   };

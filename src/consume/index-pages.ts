@@ -4,6 +4,7 @@ import type { Head, Page } from '../model/head.ts';
 import { INDEX_PAGES_KNOWN_MAX, INDEX_PAGES_READ_MAX } from '../model/limits.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
 import { readPageAt } from '../state/pages.ts';
+import { createKnownStretches } from './known-stretches.ts';
 
 /**
  * Index pages below a head's spill count. Those are settled and never change, so the latest seen are kept: readers of one
@@ -17,7 +18,7 @@ export type IndexPages = {
 };
 
 export function createIndexPages(table: MetadataTable, pagesMax: number = INDEX_PAGES_KNOWN_MAX): IndexPages {
-  const known = createKnownPages(pagesMax);
+  const known = createKnownStretches<Page>(pagesMax, ({ next }) => next);
   return {
     async at(head, offset, signal) {
       const before = known.at(nameOf(head), offset);
@@ -45,60 +46,3 @@ export function createIndexPages(table: MetadataTable, pagesMax: number = INDEX_
 }
 
 const nameOf = ({ topic, segment }: Head): string => `${topic}/${segment}`;
-
-/** The segments' pages, each in order; segments in the order of their last use. */
-function createKnownPages(pagesMax: number) {
-  const segments = new Map<string, Page[]>();
-  let total = 0;
-
-  function use(name: string): Page[] {
-    const pages = segments.get(name) ?? [];
-    segments.delete(name);
-    segments.set(name, pages);
-    return pages;
-  }
-
-  function evict(): void {
-    for (const [name, pages] of segments) {
-      if (total <= pagesMax) return;
-      // The last one is in use: its readers go upwards.
-      total -= segments.size > 1 ? pages.length : pages.splice(0, Math.ceil(pages.length / 2)).length;
-      if (segments.size > 1) segments.delete(name);
-    }
-  }
-
-  return {
-    at(name: string, offset: number): Page | undefined {
-      const pages = segments.get(name) ?? [];
-      const page = pages[firstAbove(pages, offset) - 1];
-      return page !== undefined && page.next > offset ? page : undefined;
-    },
-    from(name: string, first: number): Page[] {
-      const pages = use(name);
-      const begin = firstAbove(pages, first - 1);
-      let end = begin;
-      for (let next = first; pages[end]?.first === next; end += 1) next = pages[end]?.next ?? next;
-      return pages.slice(begin, end);
-    },
-    add(name: string, page: Page): void {
-      const pages = use(name);
-      const index = firstAbove(pages, page.first);
-      if (pages[index - 1]?.first === page.first) return;
-      pages.splice(index, 0, page);
-      total += 1;
-      evict();
-    },
-  };
-}
-
-/** Index of the first page that begins above this offset. */
-function firstAbove(pages: readonly Page[], offset: number): number {
-  let low = 0;
-  let high = pages.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((pages[middle]?.first ?? Infinity) <= offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

@@ -44,7 +44,7 @@ async function readFacts(deps: ReadDeps<BatchSpan>, topic: Topic, segment: Segme
   const known = deps.heads.known(topic.id, segment);
   const head = known?.state === 'sealed' ? known : await deps.heads.read(topic.id, segment, signal);
   if (head === undefined) return 'absent';
-  return { sealed: ofLiving(head).state === 'sealed', start: await deps.startOf(topic.id, segment, signal), tail: head.tail };
+  return { sealed: ofLiving(head).state === 'sealed', start: await deps.archived.startOf(head, signal), tail: head.tail };
 }
 
 async function place(positions: readonly Position[], opened: readonly SegmentId[], placeIn: PlaceIn): Promise<readonly Position[]> {

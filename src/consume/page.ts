@@ -28,7 +28,7 @@ export type BatchSpan = {
   readonly to: number;
 };
 
-/** Such a batch with its bytes, whose checksum is right. */
+/** Such a batch with its bytes, whose checksum is right; of old messages, which are in files, one that is made of them when it is asked for. */
 export type BatchSlice = BatchSpan & {
   readonly bytes: Bytes;
   /** When it was committed, by its broker's wall clock. */
@@ -48,7 +48,6 @@ export type BatchPlace = BatchSpan & {
 export type SegmentPage<S extends BatchSpan = BatchSlice> = {
   /** Not all of what lies between `offset` and `nextOffset`, where batches are quarantined; there may even be none. */
   readonly slices: readonly S[];
-  readonly start: number;
   /** Where the page begins: what was asked for. */
   readonly offset: number;
   readonly nextOffset: number;
@@ -83,7 +82,10 @@ export type Consumer = {
    * damaged), `topic-replaced` (a cursor of a former life).
    */
   readTopic(topic: Topic, read: TopicWanted, signal: AbortSignal): Promise<TopicPage>;
-  /** The same by where the batches lie, whole ones: no more than their headers is read, but for finding a timestamp. */
+  /**
+   * The same by where the batches lie, whole ones: no more than their headers is read, but for finding a timestamp. Error
+   * `not-found`/`archived` (extra: segment, nextOffset) where the messages are in files.
+   */
   locateSegment(topic: Topic, read: SegmentWanted, signal: AbortSignal): Promise<SegmentPage<BatchPlace>>;
   locateTopic(topic: Topic, read: TopicWanted, signal: AbortSignal): Promise<TopicPage<BatchPlace>>;
   /** The offset at which a read of the segment from that time on begins. Errors as of `readSegment`. */

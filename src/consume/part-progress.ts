@@ -23,6 +23,10 @@ const smaller = (a: Room, b: Room): Room => ({
   batches: Math.min(a.batches, b.batches),
 });
 
+/** Nothing more is to be taken; what the room does not say of a page or a part that has nothing yet. */
+export const isDone = (part: PartProgress<BatchSpan>, page: PageProgress): boolean =>
+  (!page.isEmpty && isFull(page.room)) || (part.slices.length > 0 && isFull(part.room));
+
 /** For the next batch. The page's first message comes whatever its size, and each part's first one if the page has room for it. */
 export function boundsOf(part: PartProgress<BatchSpan>, page: PageProgress): TakeBounds {
   const least = page.isEmpty ? UNBOUNDED : part.slices.length === 0 ? page.room : NO_ROOM;

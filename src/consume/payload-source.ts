@@ -3,10 +3,11 @@ import type { ObjectRanges } from './object-ranges.ts';
 import type { BatchSlice } from './page.ts';
 import { createRangeReader } from './range-reader.ts';
 import type { RunSource } from './read-batches.ts';
+import { type FileDeps, takeFiles } from './take-files.ts';
 import { type TakeDeps, takeRun } from './take-run.ts';
 
 /** Runs with all their bytes, of which every batch is verified, whichever way they came. */
-export function createPayloadSource(deps: TakeDeps & { readonly ranges: ObjectRanges }): RunSource<BatchSlice> {
+export function createPayloadSource(deps: TakeDeps & FileDeps & { readonly ranges: ObjectRanges }): RunSource<BatchSlice> {
   const { ranges } = deps;
   return {
     open(runs, gapBytesMax, signal) {
@@ -22,6 +23,10 @@ export function createPayloadSource(deps: TakeDeps & { readonly ranges: ObjectRa
         end: reader.end,
       };
     },
-    forget: (run) => ranges.forget(run.range.key),
+    takeFiles: (wanted, into, signal) => takeFiles(deps, wanted, into, signal),
+    forget(key) {
+      ranges.forget(key);
+      deps.files.forget(key);
+    },
   };
 }

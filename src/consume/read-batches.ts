@@ -6,13 +6,21 @@ import type { Topic } from '../model/topic.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { damaged } from './damage.ts';
 import type { BatchSlice, BatchSpan } from './page.ts';
-import { isFull, NO_ROOM, type PageProgress, type PartProgress, passOver } from './part-progress.ts';
+import { type WantedFile, wantedFile } from './archived-files.ts';
+import type { WrittenRecord } from './file-records.ts';
+import { isDone, NO_ROOM, type PageProgress, type PartProgress, passOver } from './part-progress.ts';
 import { isWithin, type OffsetRange, passedOver, type Quarantine } from './quarantine.ts';
 import type { Room } from './take-batch.ts';
 import { type WantedRun, wantedRuns } from './wanted-runs.ts';
 
-/** What is to be read of one segment: from this offset on, as far as the entries and the share go. */
-export type Part = { readonly segment: SegmentId; readonly from: number; readonly entries: readonly Entry[]; readonly share: Room };
+/** What is to be read of one segment: from this offset on, as far as the files or the entries and the share go. */
+export type Part = {
+  readonly segment: SegmentId;
+  readonly from: number;
+  readonly entries: readonly Entry[];
+  readonly files: readonly WrittenRecord[];
+  readonly share: Room;
+};
 
 /** `isFirst`: the page has nothing yet, so that its first message comes whatever its size. */
 export type PartsWanted = { readonly parts: readonly Part[]; readonly room: Room; readonly whole: boolean; readonly isFirst: boolean };
@@ -45,8 +53,10 @@ export type TakeInto<S extends BatchSpan> = {
 export type RunSource<S extends BatchSpan> = {
   /** Begins nothing yet. */
   open(wanted: readonly WantedRun[], gapBytesMax: number, signal: AbortSignal): OpenRuns<S>;
-  /** Something was wrong with it: whoever looks again shall see what the store has. */
-  forget(run: WantedRun): void;
+  /** Takes what fits of files. Errors `corrupt`, of missing ones as well. */
+  takeFiles(wanted: readonly WantedFile[], into: Pick<TakeInto<S>, 'part' | 'page'>, signal: AbortSignal): Promise<void>;
+  /** Something was wrong with what is under this key: whoever looks again shall see what the store has. */
+  forget(key: string): void;
 };
 
 export type OpenRuns<S extends BatchSpan> = {
@@ -80,7 +90,11 @@ export function createBatchReader<S extends BatchSpan>(deps: ReaderDeps<S>): Bat
       try {
         for (const [index, part] of parts.entries()) {
           const own = { runs: runs[index] ?? [], first, open };
-          reads.push(await readPart(deps, topic, { part, page, ...own }, signal));
+          reads.push(
+            await (part.files.length > 0
+              ? readFiles(deps, topic, { part, page }, signal)
+              : readPart(deps, topic, { part, page, ...own }, signal)),
+          );
           first += own.runs.length;
         }
       } finally {
@@ -97,7 +111,7 @@ async function readPart<S extends BatchSpan>(
   { part: { from, share }, page, runs, first, open }: Runs<S> & { readonly part: Part; readonly page: PageProgress },
   signal: AbortSignal,
 ): Promise<PartRead<S>> {
-  const part: PartProgress<S> = { slices: [], next: from, room: share, used: NO_ROOM, passed: 0 };
+  const part = newPart<S>(from, share);
   let unchecked = false;
   let trouble: KelpError | undefined;
   for (const [index, run] of runs.entries()) {
@@ -113,14 +127,48 @@ async function readPart<S extends BatchSpan>(
       if (!(await open.take(first + index, { topic: topic.name, quarantined: looked.quarantined, part, page }))) break;
     } catch (error) {
       trouble = troubleOf(error, topic, { run, next: part.next });
-      deps.source.forget(run);
+      deps.source.forget(run.range.key);
       if (run.uploaded !== undefined) deps.quarantine.forget(topic.id, run.uploaded.upload);
       break;
     }
   }
-  if (part.passed > 0) deps.telemetry.count('kelp.read.quarantined', part.passed);
-  const { slices, next, used } = part;
-  return { slices, next, used, unchecked, ...(trouble === undefined ? {} : { trouble }) };
+  return partRead(deps, part, { unchecked, ...(trouble === undefined ? {} : { trouble }) });
+}
+
+/** Whoever wrote them has left out what is quarantined. */
+async function readFiles<S extends BatchSpan>(
+  deps: ReaderDeps<S>,
+  topic: Topic,
+  { part: { segment, from, share, files }, page }: { readonly part: Part; readonly page: PageProgress },
+  signal: AbortSignal,
+): Promise<PartRead<S>> {
+  const part = newPart<S>(from, share);
+  const wanted = files.map((record) => wantedFile(topic, segment, record));
+  try {
+    await deps.source.takeFiles(wanted, { part, page }, signal);
+  } catch (error) {
+    if (!(error instanceof KelpError) || error.kind !== 'corrupt') throw error;
+    for (const { key } of wanted) if (key === error.extra['object']) deps.source.forget(key);
+    return partRead(deps, part, { unchecked: false, trouble: error });
+  }
+  return partRead(deps, part, { unchecked: false });
+}
+
+const newPart = <S extends BatchSpan>(from: number, share: Room): PartProgress<S> => ({
+  slices: [],
+  next: from,
+  room: share,
+  used: NO_ROOM,
+  passed: 0,
+});
+
+function partRead<S extends BatchSpan>(
+  { telemetry }: ReaderDeps<S>,
+  { slices, next, used, passed }: PartProgress<S>,
+  found: Pick<PartRead<S>, 'unchecked' | 'trouble'>,
+): PartRead<S> {
+  if (passed > 0) telemetry.count('kelp.read.quarantined', passed);
+  return { slices, next, used, ...found };
 }
 
 type Looked = { readonly checked: boolean; readonly quarantined: readonly OffsetRange[] };
@@ -139,9 +187,6 @@ async function look(
   if (findings === undefined) throw damaged(placeOf(topic, run, next), 'the item of an upload is missing');
   return { checked: findings.checked, quarantined: passedOver(findings, first) };
 }
-
-const isDone = (part: PartProgress<BatchSpan>, page: PageProgress): boolean =>
-  (!page.isEmpty && isFull(page.room)) || (part.slices.length > 0 && isFull(part.room));
 
 const placeOf = (topic: Topic, { segment, range, run, offset }: WantedRun, next: number) => ({
   topic: topic.name,

@@ -1,6 +1,5 @@
 import type { KelpError } from '../model/errors.ts';
 import type { Head } from '../model/head.ts';
-import type { SegmentId, TopicId } from '../model/ids.ts';
 import { READ_ATTEMPTS_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { MetadataTable } from '../ports/metadata-table.ts';
@@ -19,11 +18,7 @@ export type ReadDeps<S extends BatchSpan> = IndexDeps & {
   readonly tail: Tail;
   readonly telemetry: Telemetry;
   readonly findTimestamp: FindTimestamp;
-  readonly startOf: FirstOffset;
 };
-
-/** First offset of a segment that is still kept: here the archive item is read once segments can be cut at their start. */
-export type FirstOffset = (topic: TopicId, segment: SegmentId, signal: AbortSignal) => Promise<number>;
 
 /** The lowest offset from `start` on whose message has this timestamp or a later one, or the head's tail where none has. */
 export type FindTimestamp = (
@@ -44,7 +39,8 @@ export type SegmentRead<S extends BatchSpan = BatchSlice> = {
 
 /**
  * Messages of one segment from an offset below the head's tail on: at least one is read, or passed over. Damaged or missing bytes
- * are read again from a fresh head, since a clean-up may have overtaken the read, and only then believed.
+ * are read again from a fresh head, since a clean-up may have overtaken the read, and only then believed. Error `truncated` where the
+ * offset is below what is kept.
  */
 export async function readFrom<S extends BatchSpan>(
   deps: IndexDeps & { readonly batches: BatchReader<S>; readonly telemetry: Telemetry },
@@ -55,12 +51,14 @@ export async function readFrom<S extends BatchSpan>(
   let { head } = wanted;
   for (let attempt = 1; ; attempt += 1) {
     const found = await findEntries(deps, topic, { ...wanted, head }, signal);
-    const part = { segment: head.segment, from: wanted.from, entries: found.entries, share: wanted.room };
+    const { entries, files } = found;
+    const part = { segment: head.segment, from: wanted.from, entries, files, share: wanted.room };
     const [read] = await deps.batches.read(topic, { parts: [part], room: wanted.room, whole: wanted.whole, isFirst: true }, signal);
     if (read === undefined) throw new RangeError('one part gives one read');
     if (read.next > wanted.from) return { head: found.head, slices: read.slices, next: read.next, unchecked: read.unchecked };
     if (read.trouble === undefined) throw new RangeError(`nothing was read at ${wanted.from}, below the tail ${head.tail}`);
     if (attempt === READ_ATTEMPTS_MAX) throw noteDamage(deps, read.trouble);
+    deps.archived.forget(head);
     head = await freshHead(deps, topic, head.segment, signal);
   }
 }

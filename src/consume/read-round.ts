@@ -4,7 +4,9 @@ import type { SegmentId } from '../model/ids.ts';
 import { READ_PARTS_MAX, READ_ROUNDS_MAX, READ_SEGMENTS_PARALLEL_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import { inParallel } from '../state/in-parallel.ts';
+import { startBeyond } from './archived-messages.ts';
 import type { CursorState } from './cursor.ts';
+import type { WrittenRecord } from './file-records.ts';
 import { findEntries } from './find-entries.ts';
 import { type Position, replace } from './lineage.ts';
 import type { BatchSpan } from './page.ts';
@@ -36,7 +38,13 @@ type Open = Position & { readonly segment: SegmentId };
 /** A segment being read, by the newest head known of it. */
 type Reading = { readonly position: Open; readonly head: Head | undefined };
 type Behind = { readonly position: Open; readonly head: Head };
-type Found = Behind & { readonly entries: readonly Entry[]; readonly error?: KelpError };
+/** `from`: above the position where what lies between is cut off. */
+type Found = Behind & {
+  readonly from: number;
+  readonly entries: readonly Entry[];
+  readonly files: readonly WrittenRecord[];
+  readonly error?: KelpError;
+};
 type Progress<S extends BatchSpan> = {
   state: CursorState;
   readonly slices: S[];
@@ -52,9 +60,7 @@ export async function readRound<S extends BatchSpan>(
   wanted: RoundWanted,
   signal: AbortSignal,
 ): Promise<Round<S>> {
-  const positions = await cutStarts(deps, topic, wanted.state.positions, signal);
-  const state = { ...wanted.state, positions };
-  const progress: Progress<S> = { state, slices: [], room: wanted.room, isFurther: false, troubles: [] };
+  const progress: Progress<S> = { state: wanted.state, slices: [], room: wanted.room, isFurther: false, troubles: [] };
   if (wanted.probe) await probe(deps, topic, progress, signal);
   settle(deps, topic, progress);
   for (let round = 0; round < READ_ROUNDS_MAX && hasMuchRoom(progress, wanted.room); round += 1) {
@@ -71,21 +77,6 @@ const hasMuchRoom = ({ room, slices }: Progress<BatchSpan>, whole: Room): boolea
 
 export function openOf(positions: readonly Position[]): Open[] {
   return positions.filter((position): position is Open => !position.finished && position.segment !== '');
-}
-
-/** Messages below a segment's start are gone: the reader goes on from there. */
-async function cutStarts(
-  deps: ReadDeps<BatchSpan>,
-  topic: Topic,
-  positions: readonly Position[],
-  signal: AbortSignal,
-): Promise<readonly Position[]> {
-  const open = openOf(positions);
-  const starts = await inParallel(open, READ_SEGMENTS_PARALLEL_MAX, ({ segment }) => deps.startOf(topic.id, segment, signal));
-  return open.reduce<readonly Position[]>((all, position, index) => {
-    const start = starts[index] ?? 0;
-    return start > position.offset ? replace(all, { ...position, offset: start }) : all;
-  }, positions);
 }
 
 function readings(deps: ReadDeps<BatchSpan>, topic: Topic, positions: readonly Position[]): Reading[] {
@@ -137,8 +128,10 @@ async function readShares<S extends BatchSpan>(
   const count = Math.min(behind.length, READ_PARTS_MAX, progress.room.messages);
   const share = shareOf(progress.room, count);
   const next = rotated(behind, progress.state.readTurn).slice(0, count);
-  const found = await inParallel(next, READ_SEGMENTS_PARALLEL_MAX, (reading) => find(deps, topic, { reading, share }, signal));
-  const parts = found.map(({ position: { segment, offset }, entries }) => ({ segment, from: offset, entries, share }));
+  const all = await inParallel(next, READ_SEGMENTS_PARALLEL_MAX, (reading) => find(deps, topic, { reading, share }, signal));
+  const found = atOnce(all);
+  const ownShare = found[0] !== undefined && isInFiles(found[0]) ? progress.room : share;
+  const parts = found.map(({ position: { segment }, from, entries, files }) => ({ segment, from, entries, files, share: ownShare }));
   const isFirst = progress.slices.length === 0;
   const reads = await deps.batches.read(topic, { parts, room: progress.room, whole, isFirst }, signal);
   reads.forEach((read, index) => {
@@ -147,7 +140,18 @@ async function readShares<S extends BatchSpan>(
   });
 }
 
-/** A hole in one segment's index must not keep the reader from the others. */
+const isInFiles = ({ files }: Found): boolean => files.length > 0;
+
+/**
+ * Those that are read together. What is in files comes alone: a row group is unpacked for a page, and of many at once each would be
+ * unpacked again for the next few messages.
+ */
+function atOnce(found: readonly Found[]): readonly Found[] {
+  const first = found.findIndex(isInFiles);
+  return first === -1 ? found : found.slice(0, Math.max(1, first));
+}
+
+/** A hole in one segment's index must not keep the reader from the others; what is cut off is passed over. */
 async function find(
   deps: ReadDeps<BatchSpan>,
   topic: Topic,
@@ -156,10 +160,14 @@ async function find(
 ): Promise<Found> {
   const { position, head } = reading;
   try {
-    return { position, ...(await findEntries(deps, topic, { head, from: position.offset, room: share }, signal)) };
+    const from = position.offset;
+    return { position, from, ...(await findEntries(deps, topic, { head, from, room: share }, signal)) };
   } catch (error) {
+    const nothing = { position, head, entries: [], files: [] };
+    const start = startBeyond(error);
+    if (start !== undefined) return { ...nothing, from: start };
     if (!(error instanceof KelpError) || error.kind !== 'corrupt') throw error;
-    return { position, head, entries: [], error };
+    return { ...nothing, from: position.offset, error };
   }
 }
 

@@ -39,6 +39,7 @@ export async function readTopic<S extends BatchSpan>(
     if (round.trouble !== undefined) {
       if (attempt === READ_ATTEMPTS_MAX) throw noteDamage(deps, round.trouble.error);
       attempt += 1;
+      deps.archived.forget({ topic: topic.id, segment: round.trouble.segment });
       await freshHead(deps, topic, round.trouble.segment, signal);
     } else if (!isFurther) {
       const leftMs = endMs - deps.clock.monotonicMs();

@@ -27,6 +27,9 @@ export async function encodeBatch(messages: readonly Message[], compression: Com
   return finishBatch(batch, compressed.codec, messages);
 }
 
+/** The same without compression, on the spot. */
+export const encodePlainBatch = (messages: readonly Message[]): Bytes => finishBatch(encodeRecords(messages), 'none', messages);
+
 /** The records behind room for the header, in the one allocation that an uncompressed batch needs. */
 function encodeRecords(messages: readonly Message[]): Bytes {
   const base = baseTimestamp(messages);

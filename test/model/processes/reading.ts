@@ -1,14 +1,16 @@
+import { createArchivedMessages } from '../../../src/consume/archived-messages.ts';
 import { createIndexPages } from '../../../src/consume/index-pages.ts';
 import type { BatchSlice } from '../../../src/consume/page.ts';
 import type { BatchReader, PartRead } from '../../../src/consume/read-batches.ts';
 import type { ReadDeps } from '../../../src/consume/read-from.ts';
 import { entryCount } from '../../../src/model/head.ts';
 import type { MetadataTable } from '../../../src/ports/metadata-table.ts';
+import { createArchives } from '../../../src/state/known-archives.ts';
 import { brokerDeps } from './broker.ts';
 
 /** A reading broker's ports. Of objects, what index entries say is believed. */
 export function readDeps(table: MetadataTable): ReadDeps<BatchSlice> {
-  const { heads, telemetry } = brokerDeps(table, { instance: 'r', nowMs: 0 });
+  const { heads, telemetry, clock } = brokerDeps(table, { instance: 'r', nowMs: 0 });
   return {
     table,
     heads,
@@ -17,7 +19,7 @@ export function readDeps(table: MetadataTable): ReadDeps<BatchSlice> {
     findTimestamp: unused,
     tail: { wait: unused },
     telemetry,
-    startOf: async () => 0,
+    archived: createArchivedMessages({ table, clock, archives: createArchives({ table, clock }) }, { places: false }),
   };
 }
 
