@@ -1,11 +1,15 @@
 import { crc32c } from '#crc32c';
 import { toHex } from '../format/archived-file/file-metadata.ts';
+import { encodeUtf8 } from '../format/utf8.ts';
 import { type ArchivedGroup, decodeFooter, type FileFooter, footerBytes, tailRange } from '../format/archived-file/read-footer.ts';
 import type { WrittenFile } from '../model/archive.ts';
 import type { ArchivedFile } from '../model/archived-file.ts';
 import { KelpError } from '../model/errors.ts';
 import { READ_RANGE_BYTES_MAX } from '../model/limits.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
+
+/** At its start, too; nobody reads it there but programs that ask what it is. */
+const MARK = encodeUtf8('PAR1');
 
 type CheckFileDeps = { readonly store: Pick<ObjectStore, 'head' | 'getRange'> };
 type Wanted = { readonly key: string; readonly file: ArchivedFile };
@@ -30,15 +34,17 @@ async function readWhole({ store }: CheckFileDeps, { key, file }: Wanted, signal
   if (length > tail.length) tail = await read(tailRange(bytes, length));
   const footer = decodeFooter(tail, bytes);
   if (!isSame(footer.file, file)) return undefined;
+  const mark = await read({ start: 0, length: MARK.length });
+  if (Buffer.compare(mark, MARK) !== 0) return undefined;
   for (const groups of inStretches(footer)) {
-    const [begin, end] = [groups[0]?.range.start ?? 0, endOf(groups.at(-1))];
-    const stretch = await read({ start: begin, length: end - begin });
+    const begin = groups[0]?.range.start ?? 0;
+    const stretch = await read({ start: begin, length: endOf(groups.at(-1)) - begin });
     for (const { range, checksum } of groups) {
       if (toHex(crc32c(stretch.subarray(range.start - begin, range.start - begin + range.length))) !== checksum) return undefined;
     }
   }
   const rows = footer.groups.reduce((sum, { count }) => sum + count, 0);
-  return { rows, misfits: 0, bytes, footerBytes: length };
+  return { rows, misfits: footer.misfits, bytes, footerBytes: length };
 }
 
 const isSame = (a: ArchivedFile, b: ArchivedFile): boolean =>

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { KelpError } from '../../src/model/errors.ts';
+import { FILE_PUTS_MAX } from '../../src/model/archive-limits.ts';
+import type { ObjectStore } from '../../src/ports/object-store.ts';
+import { messages, textOf } from '../consume/fixture.ts';
+import { appendUpload, find } from '../consume/uploaded.ts';
+import { type ArchiveWorld, createArchiveWorld, HOUR_MS } from './archive-world.ts';
+
+const ALL = { lo: 0, hi: 65_535 };
+
+describe('a file in the store', () => {
+  async function planned(): Promise<{ readonly world: ArchiveWorld; readonly segment: Awaited<ReturnType<ArchiveWorld['log']['make']>> }> {
+    const world = await createArchiveWorld();
+    const segment = await world.log.make(ALL);
+    await world.log.write(segment, 'a', 'b');
+    await world.log.seal(segment);
+    return { world, segment };
+  }
+
+  test('that is there already is not put again', async () => {
+    const { world, segment } = await planned();
+    const { store } = world.log;
+    const killed: ObjectStore = {
+      ...store,
+      async put(...call) {
+        await store.put(...call);
+        throw new Error('killed');
+      },
+    };
+    await expect(world.archive(segment, world.archiver({ store: killed }))).rejects.toThrow('killed');
+    await world.log.clock.advance(HOUR_MS);
+    const readOnly: ObjectStore = { ...store, put: () => expect.unreachable('nothing is put') };
+    expect(await world.archive(segment, world.archiver({ store: readOnly }))).toBe('idle');
+    expect((await world.archived(segment)).map(textOf)).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    ['at its start', 0],
+    ['in its rows', 60],
+    ['in its footer', -30],
+  ])('that is damaged %s is put again', async (_, place) => {
+    const { world, segment } = await planned();
+    const { store } = world.log;
+    let puts = 0;
+    const damaging: ObjectStore = {
+      ...store,
+      async put(key, body, signal) {
+        puts += 1;
+        const bytes = Buffer.concat(body);
+        const at = place < 0 ? bytes.length + place : place;
+        if (puts < FILE_PUTS_MAX) bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+        await store.put(key, [bytes], signal);
+      },
+    };
+    expect(await world.archive(segment, world.archiver({ store: damaging }))).toBe('idle');
+    expect(puts).toBe(FILE_PUTS_MAX);
+    expect((await world.archived(segment)).map(textOf)).toEqual(['a', 'b']);
+  });
+
+  test('that never comes back as it was put is left, and so are the messages', async () => {
+    const { world, segment } = await planned();
+    const { store } = world.log;
+    const losing: ObjectStore = { ...store, put: async () => undefined };
+    await expect(world.archive(segment, world.archiver({ store: losing }))).rejects.toMatchObject({ code: 'file-damaged' });
+    expect((await world.state(segment)).archive.through).toBe(0);
+  });
+
+  test('is put again where the answer was lost', async () => {
+    const { world, segment } = await planned();
+    const { store } = world.log;
+    let puts = 0;
+    const losing: ObjectStore = {
+      ...store,
+      async put(...call) {
+        await store.put(...call);
+        puts += 1;
+        if (puts === 1) throw new KelpError('indefinite', 'store-indefinite', 'planted');
+      },
+    };
+    const end = world.archive(segment, world.archiver({ store: losing }));
+    await expect.poll(() => world.log.clock.sleeping()).toBe(1);
+    await world.log.clock.advance(1_000);
+    expect(await end).toBe('idle');
+    expect(puts).toBe(2);
+  });
+});
+
+describe('uploaded batches', () => {
+  test('that are quarantined are missing in files, and rows say so', async () => {
+    const world = await createArchiveWorld();
+    const { log } = world;
+    const segment = await log.make(ALL);
+    await log.write(segment, 'a');
+    const upload = await appendUpload(log, segment, { batches: [messages('bad'), messages('b'), messages('bad', 'bad')] });
+    await find(log, upload, { checked: true, bad: [0, 2] });
+    await log.seal(segment);
+    expect(await world.archive(segment)).toBe('idle');
+    expect((await world.archived(segment)).map((one) => [one.offset, textOf(one)])).toEqual([
+      [0, 'a'],
+      [2, 'b'],
+    ]);
+    expect((await world.state(segment)).records).toMatchObject([{ first: 0, last: 4, file: { rows: 2 } }]);
+  });
+
+  test('of which all are quarantined make a record without a file', async () => {
+    const world = await createArchiveWorld();
+    const { log } = world;
+    const segment = await log.make(ALL);
+    const upload = await appendUpload(log, segment, { batches: [messages('bad', 'bad')] });
+    await find(log, upload, { checked: true, bad: [0] });
+    await log.seal(segment);
+    expect(await world.archive(segment)).toBe('idle');
+    const { archive, records } = await world.state(segment);
+    expect(archive).toMatchObject({ through: 2, start: 0 });
+    expect(records).toMatchObject([{ first: 0, last: 1, state: 'written', file: { rows: 0, misfits: 0, bytes: 0, footerBytes: 0 } }]);
+    expect(await world.files()).toEqual([]);
+  });
+
+  test('that nobody has looked at are waited for, and what lies before them goes', async () => {
+    const world = await createArchiveWorld();
+    const { log, telemetry } = world;
+    const segment = await log.make(ALL);
+    await log.write(segment, 'a');
+    const upload = await appendUpload(log, segment, { batches: [messages('b')] });
+    await log.write(segment, 'c');
+    await log.seal(segment);
+    expect(await world.archive(segment)).toBe('idle');
+    expect((await world.state(segment)).archive.through).toBe(0);
+    await log.clock.advance(HOUR_MS);
+    expect(await world.archive(segment)).toBe('held');
+    expect((await world.archived(segment)).map(textOf)).toEqual(['a']);
+    expect(telemetry.logs.at(-1)).toMatchObject({ level: 'error', message: 'messages cannot be archived', fields: { segment } });
+    await find(log, upload, { checked: true, bad: [] });
+    expect(await world.archive(segment)).toBe('idle');
+    expect((await world.archived(segment)).map(textOf)).toEqual(['a', 'b', 'c']);
+  });
+});
