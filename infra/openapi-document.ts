@@ -2,6 +2,7 @@ import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import * as messageSchemas from '../src/http/message-schemas.ts';
 import { COMMON_PROBLEMS, type Content, type OperationDocument, type Parameter } from '../src/http/operation-document.ts';
+import * as oldMessageSchemas from '../src/http/old-message-schemas.ts';
 import { OPERATION_DOCUMENTS } from '../src/http/operation-documents.ts';
 import { type Route, ROUTES } from '../src/http/paths.ts';
 import * as referenceSchemas from '../src/http/reference-schemas.ts';
@@ -19,6 +20,7 @@ const SCHEMA_FILES: readonly Readonly<Record<string, z.ZodType>>[] = [
   messageSchemas,
   scaleSchemas,
   referenceSchemas,
+  oldMessageSchemas,
   uploadSchemas,
 ];
 const SCHEMA_PATH = '#/components/schemas/';

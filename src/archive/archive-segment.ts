@@ -45,9 +45,9 @@ export async function archiveNext(deps: ArchiveDeps, topic: Topic, segment: Segm
     if (!(error instanceof KelpError)) throw error;
     // The topic was deleted meanwhile.
     if (error.code === 'segment-not-found' || error.code === 'topic-not-found') return IDLE;
-    if (error.kind !== 'corrupt') throw error;
+    if (error.kind !== 'corrupt' && error.code !== 'truncated') throw error;
     const { through } = await readArchive(deps, { topic: topic.id, segment }, signal);
-    // What is missing is archived by now.
+    // What is missing is archived by now, or was let go.
     if (through > archive.through) return { step: 'archived' };
     return hold(deps, { topic, segment }, error);
   }

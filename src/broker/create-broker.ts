@@ -1,3 +1,4 @@
+import type { OldMessages } from '../archive/old-messages.ts';
 import { createConsumer } from '../consume/create-consumer.ts';
 import type { Consumer } from '../consume/page.ts';
 import { createControl } from '../control/create-control.ts';
@@ -5,19 +6,27 @@ import type { Sweep } from '../model/sweep-report.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
 import type { Presigner } from '../ports/presigner.ts';
 import { createHeads } from '../state/heads.ts';
+import { oldMessagesOf } from './create-old-messages.ts';
 import { createPublishing, type Publishing, type PublishingPorts } from './create-publishing.ts';
 import { sweep } from './sweep.ts';
 
 export type BrokerPorts = PublishingPorts & { readonly authenticator: Authenticator };
 
 /** A broker without its HTTP: the services that share what this instance has seen of heads. */
-export type Broker = Publishing & { readonly consumer: Consumer; readonly presigner: Presigner; readonly sweep: Sweep };
+export type Broker = Publishing & {
+  readonly consumer: Consumer;
+  readonly oldMessages: OldMessages;
+  readonly presigner: Presigner;
+  readonly sweep: Sweep;
+};
 
 export function createBroker(ports: BrokerPorts): Broker {
   const deps = { ...ports, heads: createHeads(ports.table), controlOf: createControl };
+  const consumer = createConsumer(deps);
   return {
     ...createPublishing(deps),
-    consumer: createConsumer(deps),
+    consumer,
+    oldMessages: oldMessagesOf(deps, consumer),
     presigner: ports.presigner,
     sweep: (options, signal) => sweep(deps, options, signal),
   };

@@ -1,5 +1,6 @@
 import { createFetchPeers } from '../adapters/fetch/fetch-peers.ts';
 import { createLogTelemetry } from '../adapters/system/log-telemetry.ts';
+import { oldMessagesOf } from '../broker/create-old-messages.ts';
 import { createPublishing } from '../broker/create-publishing.ts';
 import { sweep } from '../broker/sweep.ts';
 import { createConsumer } from '../consume/create-consumer.ts';
@@ -34,11 +35,13 @@ export function assembleEdge(configuration: Configuration, { write, probed, ...p
   });
   const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
+  const consumer = createConsumer(ports);
   const deps = {
     ...instance.app,
     ...publishing,
     probed,
-    consumer: createConsumer(ports),
+    consumer,
+    oldMessages: oldMessagesOf(ports, consumer),
     presigner: ports.presigner,
     sweep: ((options, signal) => sweep(ports, options, signal)) satisfies Sweep,
   };

@@ -1,3 +1,4 @@
+import type { OldMessages } from '../archive/old-messages.ts';
 import type { Consumer } from '../consume/page.ts';
 import type { Control } from '../control/control.ts';
 import type { BrokerAddress } from '../model/broker.ts';
@@ -101,7 +102,8 @@ export type ReadingDependencies = AppDependencies & {
   readonly topics: Pick<Topics, 'resolve'>;
   readonly consumer: Consumer;
   readonly references: References;
-  /** For reading batches from the store itself. */
+  readonly oldMessages: OldMessages;
+  /** For reading batches and files from the store itself. */
   readonly presigner: Presigner;
 };
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_BYTES_MAX, KEY_BYTES_MAX, TOPICS_LIST_DEFAULT, TOPICS_LIST_MAX } from '../model/limits.ts';
 import { BATCH_MEDIA, JSON_MEDIA, NDJSON_MEDIA, PROMETHEUS_MEDIA } from './media-type.ts';
+import { OLD_MESSAGE_DOCUMENTS } from './old-message-documents.ts';
 import { broker, count, type OperationDocument, type Parameter, segment, timeout, timestamp, topic } from './operation-document.ts';
 import type { Operation } from './paths.ts';
 import { READ_DOCUMENTS } from './read-documents.ts';
@@ -124,6 +125,7 @@ export const OPERATION_DOCUMENTS: Readonly<Record<Operation, OperationDocument>>
   },
   ...UPLOAD_DOCUMENTS,
   ...READ_DOCUMENTS,
+  ...OLD_MESSAGE_DOCUMENTS,
   listSegments: {
     summary: 'Segments of a topic, sealed ones too.',
     parameters: [topic, { name: 'at', in: 'query', schema: timestamp, description: 'Only those that were open then.' }, timeout],

@@ -18,6 +18,8 @@ export type Operation =
   | 'listSegments'
   | 'getSegment'
   | 'readSegment'
+  | 'listFiles'
+  | 'truncateTopic'
   | 'segmentBrokers'
   | 'splitSegment'
   | 'mergeSegments'
@@ -59,6 +61,8 @@ export const ROUTES: readonly Route[] = [
   { operation: 'listSegments', method: 'GET', path: `${TOPIC}/segments` },
   { operation: 'getSegment', method: 'GET', path: SEGMENT },
   { operation: 'readSegment', method: 'GET', path: `${SEGMENT}/messages` },
+  { operation: 'listFiles', method: 'GET', path: `${TOPIC}/files` },
+  { operation: 'truncateTopic', method: 'POST', path: `${TOPIC}/truncate` },
   { operation: 'segmentBrokers', method: 'POST', path: `${SEGMENT}/brokers` },
   { operation: 'splitSegment', method: 'POST', path: `${SEGMENT}/split` },
   { operation: 'mergeSegments', method: 'POST', path: `${TOPIC}/segments/merge` },

@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Presigner } from '../ports/presigner.ts';
 import { answer } from './answer.ts';
 import { REFERENCES_MEDIA } from './media-type.ts';
+import { signedUntil } from './signed-until.ts';
 
 type Deps = { readonly presigner: Presigner; readonly clock: Clock };
 
@@ -20,13 +21,9 @@ export type Stretch = {
   readonly batches: BatchPlace[];
 };
 
-const SECOND_MS = 1_000;
-
 /** Where the batches lie, and what stands beside that. URLs end, so nobody may keep the answer. */
 export function referencesAnswer(deps: Deps, places: readonly BatchPlace[], rest: Readonly<Record<string, unknown>>): Response {
-  // A signature's time has whole seconds, and those below are made from here on.
-  const nowMs = Math.floor(deps.clock.nowMs() / SECOND_MS) * SECOND_MS;
-  const expiresAt = new Date(nowMs + REFERENCE_MS).toISOString();
+  const expiresAt = signedUntil(deps.clock);
   const references = stretchesOf(places).map((stretch) => referenceTo(deps.presigner, stretch));
   return answer(JSON.stringify({ references, expiresAt, ...rest }), REFERENCES_MEDIA);
 }

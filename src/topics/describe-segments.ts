@@ -4,6 +4,7 @@ import { segmentNumber, type SegmentId } from '../model/ids.ts';
 import { CHANGE_PARALLEL_MAX } from '../model/limits.ts';
 import type { Topic } from '../model/topic.ts';
 import type { TopologyDeps } from '../topology/apply-change.ts';
+import { readArchive } from '../state/archives.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { readSegmentRecords } from '../state/segment-records.ts';
 import type { SegmentDescription } from './topics.ts';
@@ -39,13 +40,15 @@ async function describe(
 ): Promise<SegmentDescription | undefined> {
   const head = await deps.heads.read(topic.id, segment, signal);
   if (head === undefined) return undefined;
+  // Nothing leaves the index before it has left the head.
+  const { start } = head.spilled === 0 ? { start: 0 } : await readArchive(deps, head, signal);
   const { state, lo, hi, tail, predecessors, successors, openedMs, endedMs } = head;
   return {
     segment,
     state,
     lo,
     hi,
-    start: 0,
+    start,
     tail,
     predecessors,
     successors: successors.map((range) => range.segment),

@@ -53,6 +53,7 @@ test('each answer that is documented comes, and is what the document says', asyn
     path,
     `${path}/scaling`,
     `${path}/segments/${log.segment}`,
+    `${path}/files`,
   ]) {
     expect((await t.send('GET', target)).status).toBe(200);
   }
@@ -79,6 +80,7 @@ test('each answer that is documented comes, and is what the document says', asyn
   expect((await stream).text).toMatch(/^:\n\n/);
   expect((await t.send('POST', `${path}/segments/${log.segment}/split`, { body: { at: 7 } })).status).toBe(200);
   expect((await t.send('POST', `${path}/segments/merge`, { body: { segments: ['s0000000', 's0000001'] } })).status).toBe(200);
+  expect((await t.send('POST', `${path}/truncate`, { body: { timestamp: 0 } })).status).toBe(200);
   expect((await t.send('DELETE', path)).status).toBe(204);
 
   const documented = Object.entries(OPERATION_DOCUMENTS).flatMap(([operation, { answers }]) =>
