@@ -41,8 +41,6 @@ export function fileSchema(columns: readonly TypedColumn[]): SchemaElement[] {
   return [{ name: 'kelp', num_children: CHILDREN + columns.length }, ...OWN, ...typed];
 }
 
-export const FILE_SCHEMA: readonly SchemaElement[] = fileSchema([]);
-
 /** Whether a file has the columns of all, and none but typed ones behind them. */
 export function hasFileSchema([root, ...columns]: readonly SchemaElement[]): boolean {
   const typed = columns.slice(OWN.length);
