@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Integer } from './schemas.ts';
+import { RETENTION_CUTS_MAX } from '../model/archive-limits.ts';
+import { Integer, SegmentId } from './schemas.ts';
 
 export const Sweep = z.strictObject({ dryRun: z.boolean().default(false) }).meta({ id: 'Sweep' });
 
@@ -26,6 +27,30 @@ export const SweptDeletions = z
   .strictObject({ carriedOn: Integer, cleaned: Integer, strays: Integer, failed: Integer })
   .meta({ id: 'SweptDeletions', description: '`cleaned`: deleted topics whose objects are gone. `strays`: what came after that.' });
 
+export const RetentionCut = z
+  .strictObject({
+    topic: z.string(),
+    segment: SegmentId,
+    start: Integer,
+    messages: Integer,
+    bytes: Integer,
+    reason: z.enum(['max-age', 'max-bytes']),
+  })
+  .meta({ id: 'RetentionCut', description: 'Messages that a segment has kept long enough: it begins at `start` now. `topic`: its id.' });
+
+export const SweptRetention = z
+  .strictObject({
+    examined: Integer,
+    messages: Integer,
+    bytes: Integer,
+    failed: Integer,
+    cuts: z.array(RetentionCut).max(RETENTION_CUTS_MAX),
+  })
+  .meta({
+    id: 'SweptRetention',
+    description: '`examined`: segments of topics that do not keep everything. `messages`, `bytes`: all that went.',
+  });
+
 export const SweptGarbage = z
   .strictObject({
     neverCommitted: Integer,
@@ -51,6 +76,7 @@ export const SweepReport = z
     complete: z.boolean(),
     uploads: SweptUploads,
     deletions: SweptDeletions,
+    retention: SweptRetention,
     garbage: SweptGarbage,
   })
   .meta({ id: 'SweepReport', description: '`complete`: false where its time was over. The next one goes on.' });

@@ -14,8 +14,8 @@ export function createSweep(deps: LeadingDependencies): Handler {
     parseQuery(call.context.req.url, []);
     const dryRun = parseDryRun(await optionalBody(deps, call));
     const soon = deps.clock.deadline(Math.max(0, call.remainingMs() - WAIT_MARGIN_MS));
-    const { complete, uploads, deletions, garbage } = await deps.sweep({ dryRun }, AbortSignal.any([call.signal, soon]));
-    return okJson({ dryRun, complete, uploads, deletions, garbage });
+    const { complete, uploads, deletions, retention, garbage } = await deps.sweep({ dryRun }, AbortSignal.any([call.signal, soon]));
+    return okJson({ dryRun, complete, uploads, deletions, retention, garbage });
   };
 }
 

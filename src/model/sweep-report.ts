@@ -82,11 +82,13 @@ export type SweepReport = Complete & {
   readonly dryRun: boolean;
   readonly uploads: SweptUploads;
   readonly deletions: SweptDeletions;
+  readonly retention: SweptRetention;
   readonly garbage: SweptGarbage;
 };
 
 /** What is left to the next sweep, since something went wrong with it. */
-export const failedIn = ({ uploads, deletions, garbage }: SweepReport): number => uploads.failed + deletions.failed + garbage.failed;
+export const failedIn = ({ uploads, deletions, retention, garbage }: SweepReport): number =>
+  uploads.failed + deletions.failed + retention.failed + garbage.failed;
 
 /** Changes nothing where it is a dry run. Ends with its signal without an error. */
 export type Sweep = (options: { readonly dryRun: boolean }, signal: AbortSignal) => Promise<SweepReport>;

@@ -8,12 +8,14 @@ import { createVirtualClock } from '../simulation/virtual-clock.ts';
 
 const EVERY_MS = 1_000;
 const uploads = { examined: 0, expired: 0, submitted: 0, staged: 0, orphans: 0, checked: 0, quarantined: 0, bytes: 0, failed: 0 };
+const retention = { examined: 0, messages: 0, bytes: 0, failed: 0, cuts: [] };
 const garbage = { neverCommitted: 0, archived: 0, files: 0, uploads: 0, pages: 0, lines: 0, requests: 0, bytes: 0, failed: 0 };
 const nothing: SweepReport = {
   dryRun: false,
   complete: true,
   uploads,
   deletions: { carriedOn: 0, cleaned: 0, strays: 0, failed: 0 },
+  retention,
   garbage,
 };
 

@@ -28,8 +28,9 @@ function invoke(event: unknown, store = world.store) {
 
 const { complete: _, ...nothing } = NOTHING;
 const deletions = { carriedOn: 0, cleaned: 0, strays: 0, failed: 0 };
+const retention = { examined: 0, messages: 0, bytes: 0, failed: 0, cuts: [] };
 const garbage = { neverCommitted: 0, archived: 0, files: 0, uploads: 0, pages: 0, lines: 0, requests: 0, bytes: 0, failed: 0 };
-const swept = { complete: true, uploads: { ...nothing, examined: 1, expired: 1, bytes: BODY.length }, deletions, garbage };
+const swept = { complete: true, uploads: { ...nothing, examined: 1, expired: 1, bytes: BODY.length }, deletions, retention, garbage };
 
 describe('an event', () => {
   test.each([[{ source: 'aws.events' }], [{}], [null], [undefined], ['now'], [{ dryRun: false }]])(

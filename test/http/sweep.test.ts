@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { SegmentId, TopicId } from '../../src/model/ids.ts';
 import type { SweepReport } from '../../src/model/sweep-report.ts';
 import { CONTROL_REQUEST_BYTES_MAX, WAIT_MARGIN_MS } from '../../src/model/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -10,6 +11,8 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const forEver = new AbortController().signal;
 const uploads = { examined: 9, expired: 1, submitted: 2, staged: 3, orphans: 4, checked: 5, quarantined: 6, bytes: 7, failed: 8 };
 const deletions = { carriedOn: 1, cleaned: 2, strays: 3, failed: 4 };
+const cut = { topic: 't0' as TopicId, segment: 's0000000' as SegmentId, start: 5, messages: 2, bytes: 3, reason: 'max-age' as const };
+const retention = { examined: 1, messages: 2, bytes: 3, failed: 4, cuts: [cut] };
 const garbage = { neverCommitted: 1, archived: 2, files: 3, uploads: 4, pages: 5, lines: 6, requests: 7, bytes: 8, failed: 9 };
 
 /** The app over a sweep that only notes what it was asked for. */
@@ -23,7 +26,7 @@ function open(
     change: () => ({
       async sweep({ dryRun }, signal) {
         asked.push(dryRun);
-        return { dryRun, complete: true, uploads, deletions, garbage, ...(await sweep(signal)) };
+        return { dryRun, complete: true, uploads, deletions, retention, garbage, ...(await sweep(signal)) };
       },
     }),
   });
@@ -39,7 +42,7 @@ describe('POST /v1/sweep', () => {
   ])('%j says what was done, or would be', async (body, dryRun) => {
     const t = open();
     const answer = await t.send('POST', PATH, body === '' ? {} : { body, headers: JSON_TYPE });
-    expect([answer.status, answer.json]).toEqual([200, { dryRun, complete: true, uploads, deletions, garbage }]);
+    expect([answer.status, answer.json]).toEqual([200, { dryRun, complete: true, uploads, deletions, retention, garbage }]);
     expect(t.asked).toEqual([dryRun]);
   });
 

@@ -78,7 +78,7 @@ async function recordOf(
 /** A9: only what has left the head for good leaves the index. */
 async function spilledHead(deps: RetentionDeps, { topic, segment }: SegmentAddress, to: number, signal: AbortSignal): Promise<Head> {
   const head = await deps.heads.read(topic, segment, signal);
-  if (head === undefined) throw new KelpError('not-found', 'segment-not-found', 'the segment went with its topic');
+  if (head === undefined || head.deleted) throw new KelpError('not-found', 'segment-not-found', 'the segment went with its topic');
   if (to > head.tail) throw new RangeError(`segment ${segment} has no offset ${to}`);
   return spillThrough(deps, head, to, signal);
 }

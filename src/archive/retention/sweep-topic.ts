@@ -1,4 +1,5 @@
 import { RETENTION_CUTS_MAX } from '../../model/archive-limits.ts';
+import { KelpError } from '../../model/errors.ts';
 import type { SegmentId } from '../../model/ids.ts';
 import { SWEEP_PARALLEL_MAX } from '../../model/limits.ts';
 import type { RetentionCut } from '../../model/sweep-report.ts';
@@ -91,6 +92,8 @@ function note({ telemetry }: RetentionDeps, { topic, dryRun, counts }: TopicRete
 }
 
 function noteFailed({ telemetry }: RetentionDeps, { topic, counts }: TopicRetention, segment: SegmentId, error: unknown): void {
+  // The topic was deleted meanwhile.
+  if (error instanceof KelpError && error.code === 'segment-not-found') return;
   counts.failed += 1;
   telemetry.log('warn', 'messages are kept until the next sweep', { topic: topic.name, segment, error });
 }

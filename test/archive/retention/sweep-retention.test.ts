@@ -3,6 +3,7 @@ import { headKey, topicKey } from '../../../src/format/item-key.ts';
 import { decodeTopic, encodeTopic } from '../../../src/format/topic-item.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import { message } from '../../publish/requests.ts';
+import { interceptTable } from '../../simulation/intercept.ts';
 import { replaceSegment } from '../../simulation/replace-segment.ts';
 import { createTestWorld } from '../../simulation/test-broker.ts';
 import {
@@ -177,6 +178,21 @@ describe('a sweep', () => {
     await commits(at, 3);
     await at.world.clock.advance(60_000);
     expect(await sweep(at, { signal: AbortSignal.abort() })).toEqual({ ...NOTHING, examined: 0, complete: false });
+    expect(await places(at)).toEqual(['0/0/3']);
+  });
+
+  test('ends at a topic that is deleted meanwhile', async () => {
+    const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60 });
+    await commits(at, 3);
+    await at.world.clock.advance(60_000);
+    let heads = 0;
+    const table = interceptTable(at.world.table, async (call, make) => {
+      if (call.name === 'get head') heads += 1;
+      if (call.name === 'get head' && heads === 2) await at.broker.topics.delete('t', at.world.signal);
+      return make();
+    });
+    expect(await sweep({ ...at, broker: at.world.broker({ table }) })).toEqual(NOTHING);
+    expect(heads).toBe(2);
     expect(await places(at)).toEqual(['0/0/3']);
   });
 
