@@ -11,6 +11,8 @@ import { inParallel } from '../state/in-parallel.ts';
 import { queryPages } from '../state/query-pages.ts';
 import { type GarbageDeps, segmentsOf, type TopicWork } from './topic-work.ts';
 
+const THERE: Condition = [{ op: 'exists', path: ['v'] }];
+
 /** Deletes what is kept of requests with an Idempotency-Key, once that has expired: by then whoever repeats one makes it anew. */
 export async function deleteRequests(deps: GarbageDeps, work: TopicWork, signal: AbortSignal): Promise<void> {
   await inParallel(requestsPartitions(work.topic.id), CLEANUP_PARALLEL_MAX, async (pk) => {
@@ -20,7 +22,7 @@ export async function deleteRequests(deps: GarbageDeps, work: TopicWork, signal:
         if (expiresMs > work.beforeMs) continue;
         // Whoever has the key may have made it anew meanwhile.
         const condition = [{ op: '=' as const, path: ['version'], value: version }];
-        work.counts.requests += await deleteItem(deps, work, { pk, sk: stringField(item, 'sk'), condition }, signal);
+        if (await deleteItem(deps, work, { pk, sk: stringField(item, 'sk'), condition }, signal)) work.counts.requests += 1;
       }
     }
   });
@@ -39,7 +41,7 @@ async function deleteLinesOf(deps: GarbageDeps, work: TopicWork, segment: Segmen
   for await (const items of queryPages(deps.table, { pk, limit: CLEANUP_PAGE_MAX }, signal)) {
     if (items.length === 0 || !(await isLongSealed(deps, work, segment, signal))) return;
     for (const item of items) {
-      work.counts.lines += await deleteItem(deps, work, { pk, sk: stringField(item, 'sk'), condition: [] }, signal);
+      if (await deleteItem(deps, work, { pk, sk: stringField(item, 'sk'), condition: THERE }, signal)) work.counts.lines += 1;
     }
   }
 }
@@ -56,14 +58,13 @@ async function isLongSealed(
   return head?.state === 'sealed' && (head.endedMs ?? 0) + LINE_KEPT_MS <= clock.nowMs();
 }
 
-/** Answers how many went: 1, or 0 where somebody was faster, or it is another one by now. */
+/** Whether it went: somebody may be faster, or it is another one by now. */
 async function deleteItem(
   deps: GarbageDeps,
   { dryRun }: TopicWork,
   { pk, sk, condition }: { readonly pk: string; readonly sk: string; readonly condition: Condition },
   signal: AbortSignal,
-): Promise<number> {
-  if (dryRun) return 1;
-  const { applied } = await askAgain(deps, () => deps.table.delete({ pk, sk }, condition, signal), signal);
-  return Number(applied);
+): Promise<boolean> {
+  if (dryRun) return true;
+  return (await askAgain(deps, () => deps.table.delete({ pk, sk }, condition, signal), signal)).applied;
 }

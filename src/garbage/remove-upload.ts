@@ -12,7 +12,8 @@ export async function removeUpload(deps: GarbageDeps, work: TopicWork, upload: U
   if (!dryRun) {
     await deps.store.delete(uploadObjectKey(topic.id, upload.upload), signal);
     const condition = [{ op: '=' as const, path: ['state'], value: 'submitted' }];
-    await askAgain(deps, () => deps.table.delete(uploadKey(topic.id, upload.upload), condition, signal), signal);
+    const { applied } = await askAgain(deps, () => deps.table.delete(uploadKey(topic.id, upload.upload), condition, signal), signal);
+    if (!applied) return;
   }
   counts.uploads += 1;
   counts.bytes += upload.bytes;

@@ -77,6 +77,7 @@ async function retirePage(
   }
   // Not another one, that a spiller who was paused has put in its place meanwhile.
   const condition = [{ op: '=' as const, path: ['next'], value: page.next }];
-  if (!work.dryRun) await askAgain(deps, () => deps.table.delete(pageKey(topic, segment, page.first), condition, signal), signal);
-  work.counts.pages += 1;
+  const key = pageKey(topic, segment, page.first);
+  const isGone = work.dryRun || (await askAgain(deps, () => deps.table.delete(key, condition, signal), signal)).applied;
+  if (isGone) work.counts.pages += 1;
 }

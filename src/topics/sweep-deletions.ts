@@ -82,7 +82,8 @@ async function cleanUp(sweep: Sweep, { topic, name, state, atMs }: DeletionRecor
   if (state === 'cleaned') {
     const isLate = atMs + DELETED_ITEMS_MS <= deps.clock.nowMs();
     const partitions = isLate ? [uploadsPartition(topic)] : partitionsOf(await readTopic(deps, topic, signal));
-    counts.strays += await takeStrays(sweep, prefixesOf(topic, name), partitions);
+    const strays = await takeStrays(sweep, prefixesOf(topic, name), partitions);
+    counts.strays += strays;
     return;
   }
   if (!dryRun) await cleanUpTopic(deps, await readTopic(deps, topic, signal), signal);

@@ -1,10 +1,10 @@
-import { archivedFilesPrefix, batchObjectPrefix, uploadObjectsPrefix } from '../../src/format/object-key.ts';
+import { archivedFilesPrefix, batchObjectKey, batchObjectPrefix, uploadObjectsPrefix } from '../../src/format/object-key.ts';
 import { linesPartition, pagesPartition, requestsPartitions, uploadsPartition } from '../../src/format/item-key.ts';
 import { decodePage } from '../../src/format/page-item.ts';
 import { sweepGarbage } from '../../src/garbage/sweep-garbage.ts';
 import type { FileRecord } from '../../src/model/archive.ts';
 import { dateOf } from '../../src/model/archived-file.ts';
-import type { SegmentId } from '../../src/model/ids.ts';
+import { minuteOf, type ObjectId, type SegmentId } from '../../src/model/ids.ts';
 import { LINE_KEPT_MS } from '../../src/model/garbage-limits.ts';
 import type { Complete, SweptGarbage } from '../../src/model/sweep-report.ts';
 import type { Topic } from '../../src/model/topic.ts';
@@ -182,4 +182,28 @@ export async function pauseAtEveryCall<T>(scenario: {
       }
     }
   }
+}
+
+/** An object that nobody has committed, stored so long ago. Answers its key. */
+export async function putOrphan(world: TestWorld, topic: Topic, agoMs = 0, bytes = 1): Promise<string> {
+  const key = batchObjectKey(topic.id, minuteOf(world.clock.nowMs() - agoMs), `o${world.random.base36(15)}` as ObjectId);
+  await world.store.put(key, [new Uint8Array(bytes)], world.signal);
+  return key;
+}
+
+/** A dry run, which can't write, says the same as the sweep after it. */
+export async function sweepAsSaid(world: TestWorld, options: SweepOptions = {}): Promise<SweptGarbage & Complete> {
+  const table = interceptTable(world.table, (call, make) => {
+    if (call.op !== 'get' && call.op !== 'query') throw new Error(`a dry sweep has done ${call.name}`);
+    return make();
+  });
+  const store = interceptStore(world.store, (call, make) => {
+    if (call.op === 'put' || call.op === 'delete') throw new Error(`a dry sweep has done ${call.op} ${call.key}`);
+    return make();
+  });
+  const would = await sweep(world, { ...options, dryRun: true, stores: { table, store } });
+  const swept = await sweep(world, options);
+  if (JSON.stringify(swept) !== JSON.stringify(would))
+    throw new Error(`it did ${JSON.stringify(swept)}, and would do ${JSON.stringify(would)}`);
+  return swept;
 }

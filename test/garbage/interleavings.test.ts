@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { headKey } from '../../src/format/item-key.ts';
-import { batchObjectKey } from '../../src/format/object-key.ts';
-import { minuteOf, type ObjectId } from '../../src/model/ids.ts';
+import { minuteOf } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishResult } from '../../src/publish/request.ts';
 import { brief, publishOf } from '../publish/requests.ts';
@@ -9,7 +8,7 @@ import { interceptTable } from '../simulation/intercept.ts';
 import { readValues, type Stores } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
-import { fill, NOTHING, pauseAtEveryCall, sweep, sweepOf, unreferenced } from './garbage-world.ts';
+import { fill, NOTHING, pauseAtEveryCall, putOrphan, sweep, sweepOf, unreferenced } from './garbage-world.ts';
 
 // Who sweeps has age 0 and a clock that is ahead: nothing but the floor keeps what is under way.
 
@@ -28,14 +27,9 @@ async function prepare(): Promise<There> {
   const world = createTestWorld();
   const topic = await world.topic(2);
   await fill(world, topic, NEARLY_SPILLED, 'k1');
-  await putOrphan({ world, topic });
+  // What a broker that was stopped between PUT and commit has left.
+  await putOrphan(world, topic);
   return { world, topic };
-}
-
-/** What a broker that was stopped between PUT and commit has left. */
-async function putOrphan({ world, topic }: There): Promise<void> {
-  const key = batchObjectKey(topic.id, minuteOf(world.clock.nowMs()), `o${world.random.base36(15)}` as ObjectId);
-  await world.store.put(key, [Uint8Array.of(1)], world.signal);
 }
 
 /** All that was acked is there once, and two sweeps later nothing else. */
