@@ -1,3 +1,4 @@
+import { archiveRules } from './rules/archive.ts';
 import { fateRules } from './rules/fate.ts';
 import { leaseRules } from './rules/lease.ts';
 import { lineRules } from './rules/lines.ts';
@@ -21,4 +22,5 @@ export const rules = [
   ...readerRules,
   ...uploadRules,
   ...sweepRules,
+  ...archiveRules,
 ];

@@ -1,3 +1,4 @@
+import { archiveSearches } from './searches/archive.ts';
 import { commitSearches } from './searches/commit.ts';
 import { lineageSearches } from './searches/lineage.ts';
 import { linesSearches } from './searches/lines.ts';
@@ -30,4 +31,5 @@ export const searches: readonly Search[] = [
   ...lineageSearches,
   ...uploadsSearches,
   ...sweepsSearches,
+  ...archiveSearches,
 ];

@@ -2,10 +2,12 @@ import type { Item } from '../../../src/ports/metadata-table.ts';
 import type { ProcessState, Result } from './process.ts';
 import { type ContentsOf, readSegment, type StoredLog, type StoredMessage } from './stored-log.ts';
 import { checkReads, type Reads } from './reads.ts';
+import { readArchived } from './stored-archive.ts';
 import type { Scope, State, World } from './world.ts';
 
 type Places = ReadonlyMap<string, readonly StoredMessage[]>;
-type Stored = { readonly fault: string | undefined; readonly places: Places };
+/** `starts`: first offset that is kept, by segment. */
+type Stored = { readonly fault: string | undefined; readonly places: Places; readonly starts: ReadonlyMap<string, number> };
 
 /**
  * What must hold in every state: each segment's index covers its offsets, nothing is stored twice, and what callers were
@@ -21,18 +23,18 @@ export function createInvariant(world: World): (state: State) => string | undefi
     if (known === undefined) {
       const gathered = gather(readSegments(world, state, segments));
       const fault = gathered.fault ?? checkServed(world, state) ?? checkScope(world, state, gathered.places);
-      known = { places: gathered.places, fault };
+      known = { ...gathered, fault };
       worlds.set(text, known);
     }
     return known;
   };
 
   return (state) => {
-    const { fault, places } = stored(state);
+    const { fault, places, starts } = stored(state);
     if (fault !== undefined) return fault;
     for (const id of state.locals) {
       const own = world.locals.local(id).state;
-      const wrong = own.faults?.[0] ?? checkResults(own, places) ?? checkReader(world, state, own, places);
+      const wrong = own.faults?.[0] ?? checkResults(own, places, starts) ?? checkReader(world, state, own, places);
       if (wrong !== undefined) return wrong;
     }
     return undefined;
@@ -41,21 +43,31 @@ export function createInvariant(world: World): (state: State) => string | undefi
 
 function readSegments(world: World, state: State, known: Map<string, StoredLog>): StoredLog[] {
   const heads: { readonly segment: string; readonly pk: string; readonly id: number }[] = [];
-  const pages = new Map<string, number[]>();
+  const beside = new Map<string, number[]>();
+  const files: number[] = [];
   for (const [slot, id] of state.items.entries()) {
     const key = world.shared.keyOfSlot(slot);
     if (id === 0 || key === undefined) continue;
     const rest = key.pk.slice(2);
     if (key.sk === 'head') heads.push({ segment: rest.split('#')[1] ?? '', pk: rest, id });
-    else if (key.pk.startsWith('p#')) pages.set(rest, [...(pages.get(rest) ?? []), id]);
+    else if (key.pk.startsWith('p#')) beside.set(rest, [...(beside.get(rest) ?? []), id]);
+    else if (key.sk.startsWith('topics/')) files.push(id);
   }
   return heads.map(({ segment, pk, id }) => {
-    const own = pages.get(pk) ?? [];
+    const own = [...(beside.get(pk) ?? []), ...files];
     const text = `${id}:${own.join()}`;
-    const log = known.get(text) ?? readSegment(segment, world.shared.itemOf(id) as Item, inOrder(world, own), contentsOf(world.scope));
+    const log = known.get(text) ?? readItems(world, segment, [id, ...own]);
     known.set(text, log);
     return log;
   });
+}
+
+function readItems(world: World, segment: string, ids: readonly number[]): StoredLog {
+  const [head, ...items] = ids.map((id) => world.shared.itemOf(id) as Item) as [Item, ...Item[]];
+  const named = (start: string): Item[] => items.filter(({ sk }) => String(sk).startsWith(start));
+  const pages = named('p').toSorted((a, b) => Number(a['first']) - Number(b['first']));
+  const archived = readArchived(segment, { archive: named('a')[0], records: named('f'), files: named('topics/') });
+  return readSegment({ segment, head, pages, archived }, contentsOf(world.scope));
 }
 
 /** Whoever looks for the segments of a broker that is gone must find all of them: the list of a broker is ahead of the heads. */
@@ -87,23 +99,20 @@ function namedContents(object: string, segment: string): ReturnType<ContentsOf> 
     .map((message) => ({ message, count: 1 }));
 }
 
-function inOrder(world: World, pages: readonly number[]): Item[] {
-  return pages.map((id) => world.shared.itemOf(id) as Item).toSorted((a, b) => Number(a['first']) - Number(b['first']));
-}
-
 function gather(logs: readonly StoredLog[]): Stored {
   const places = new Map<string, StoredMessage[]>();
+  const starts = new Map(logs.map(({ segment, start }) => [segment, start]));
   for (const { messages, fault } of logs) {
-    if (fault !== undefined) return { fault, places };
+    if (fault !== undefined) return { fault, places, starts };
     for (const message of messages) places.set(message.message, [...(places.get(message.message) ?? []), message]);
   }
   for (const [message, found] of places) {
     if (found.length > 1) {
       const where = found.map((place) => `${place.segment}@${place.offset}`).join(' and ');
-      return { fault: `stored-twice: ${message} at ${where}`, places };
+      return { fault: `stored-twice: ${message} at ${where}`, places, starts };
     }
   }
-  return { fault: undefined, places };
+  return { fault: undefined, places, starts };
 }
 
 function checkScope(world: World, state: State, places: Places): string | undefined {
@@ -148,8 +157,10 @@ function checkReader(world: World, state: State, own: ProcessState, places: Plac
   return checkReads(reads, heads, { old: new Set(old), messages: [...places.values()].flat(), fromStart: old === undefined });
 }
 
-function checkResults(own: ProcessState, places: Places): string | undefined {
+function checkResults(own: ProcessState, places: Places, starts: Stored['starts']): string | undefined {
   for (const result of own.results ?? []) {
+    // What was there, and is kept no more, is as its caller was told.
+    if (result.offset !== undefined && result.offset < (starts.get(result.segment ?? '') ?? 0)) continue;
     const wrong = checkResult(result, places.get(result.message) ?? []);
     if (wrong !== undefined) return wrong;
   }

@@ -9,12 +9,13 @@ import { fileURLToPath } from 'node:url';
 export type Patch = { readonly file: string; readonly from: string; readonly to: string };
 
 const SRC = new URL('../../../src/', import.meta.url).href;
-const LIMITS = 'model/limits.ts';
+const LIMITS = ['model/limits.ts', 'model/archive-limits.ts', 'model/garbage-limits.ts'];
 
 /** Small limits make small scopes deep. Answers the files that were changed, once all of them were loaded. */
 export function patchSource(patches: readonly Patch[], limits: Readonly<Record<string, number>>): { assertLoaded(): void } {
-  const pending = new Set([...patches.map(({ file }) => file), ...(Object.keys(limits).length > 0 ? [LIMITS] : [])]);
-  const changed = new Map([...pending].map((file) => [SRC + file, patched(file, patches, limits)]));
+  const all = [...patches, ...Object.entries(limits).map(([name, value]) => limitPatch(name, value))];
+  const pending = new Set(all.map(({ file }) => file));
+  const changed = new Map([...pending].map((file) => [SRC + file, patched(file, all)]));
   registerHooks({
     load(url, context, nextLoad) {
       const source = changed.get(url);
@@ -30,11 +31,8 @@ export function patchSource(patches: readonly Patch[], limits: Readonly<Record<s
   };
 }
 
-function patched(file: string, patches: readonly Patch[], limits: Readonly<Record<string, number>>): string {
-  let source = readFileSync(fileURLToPath(SRC + file), 'utf8');
-  if (file === LIMITS) {
-    for (const [name, value] of Object.entries(limits)) source = withLimit(source, name, value);
-  }
+function patched(file: string, patches: readonly Patch[]): string {
+  let source = readSource(file);
   for (const patch of patches) {
     if (patch.file !== file) continue;
     const pieces = source.split(patch.from);
@@ -44,8 +42,13 @@ function patched(file: string, patches: readonly Patch[], limits: Readonly<Recor
   return source;
 }
 
-function withLimit(source: string, name: string, value: number): string {
+const readSource = (file: string): string => readFileSync(fileURLToPath(SRC + file), 'utf8');
+
+function limitPatch(name: string, value: number): Patch {
   const line = new RegExp(`^export const ${name} = [0-9_]+;$`, 'm');
-  if (!line.test(source)) throw new Error(`src/${LIMITS} has no number ${name}`);
-  return source.replace(line, `export const ${name} = ${value};`);
+  for (const file of LIMITS) {
+    const [from] = line.exec(readSource(file)) ?? [];
+    if (from !== undefined) return { file, from, to: `export const ${name} = ${value};` };
+  }
+  throw new Error(`there is no limit ${name}`);
 }

@@ -1,4 +1,5 @@
 import type { Item, Key, Value } from '../../../src/ports/metadata-table.ts';
+import { type Archived, checkArchiveWrite } from './stored-archive.ts';
 import type { Content } from './world.ts';
 
 // What the table says is stored, read in the plainest way and with none of the product's code: the oracle must not share
@@ -10,29 +11,45 @@ export type StoredMessage = {
   readonly offset: number;
   readonly object: string;
 };
-export type StoredLog = { readonly messages: readonly StoredMessage[]; readonly fault: string | undefined };
+export type StoredLog = {
+  readonly segment: string;
+  /** First offset that is kept. */
+  readonly start: number;
+  readonly messages: readonly StoredMessage[];
+  readonly fault: string | undefined;
+};
+export type StoredSegment = { readonly segment: string; readonly head: Item; readonly pages: readonly Item[]; readonly archived: Archived };
 
 /** Messages of an upload for a segment. */
 export type ContentsOf = (object: string, segment: string) => readonly Content[] | undefined;
 
 type StoredEntry = { readonly cid: string; readonly offset: number; readonly body: Item };
 
-/** One segment's messages by its pages below the spill count, then its head; and whether they cover [0, tail) exactly once. */
-export function readSegment(segment: string, head: Item, pages: readonly Item[], objects: ContentsOf): StoredLog {
-  const messages: StoredMessage[] = [];
+/**
+ * One segment's messages by its files, its pages below the spill count, then its head; and whether they cover [start, tail) exactly once.
+ * Pages of what is archived may be there or not, and a file may end within an entry.
+ */
+export function readSegment({ segment, head, pages, archived }: StoredSegment, objects: ContentsOf): StoredLog {
+  const { start, through } = archived;
+  const messages: StoredMessage[] = [...archived.messages];
+  const found = (fault: string | undefined): StoredLog => ({ segment, start, messages, fault });
+  if (archived.fault !== undefined) return found(archived.fault);
   const tail = Number(head['tail']);
   const spilled = Number(head['h']);
   const settled = pages.filter((page) => Number(page['first']) < spilled).flatMap(entriesOfPage);
-  let next = 0;
+  const taken = new Set<string>();
+  let next = through;
   for (const { cid, offset, body } of [...settled, ...entriesOfHead(head)]) {
-    if (offset !== next) return { messages, fault: `index-hole: ${segment} has ${offset} where ${next} comes next` };
     const stored = messagesOf({ cid, offset, body }, segment, objects);
-    if (typeof stored === 'string') return { messages, fault: stored };
-    messages.push(...stored.messages);
+    if (typeof stored === 'string') return found(stored);
+    // A late page may come back below what was archived, and end behind that: what it says is true, and stands in the next one as well.
+    if (stored.end <= through || taken.has(`${cid}@${offset}`)) continue;
+    if (offset > next || (offset < next && next !== through)) return found(`index-hole: ${segment} has ${offset} where ${next} comes next`);
+    taken.add(`${cid}@${offset}`);
+    messages.push(...stored.messages.filter((message) => message.offset >= through));
     next = stored.end;
   }
-  if (next !== tail) return { messages, fault: `index-hole: ${segment} ends at ${next}, its tail is ${tail}` };
-  return { messages, fault: undefined };
+  return found(next === tail ? undefined : `index-hole: ${segment} ends at ${next}, its tail is ${tail}`);
 }
 
 function entriesOfPage(page: Item): StoredEntry[] {
@@ -74,7 +91,10 @@ function isIn(mask: Value | undefined, member: number): boolean {
 
 /** What never may happen in one write, whatever came before it. */
 export function checkWrite(key: Key, before: Item | undefined, after: Item | undefined): string | undefined {
-  if (key.sk.startsWith('p') && key.pk.startsWith('p#') && before !== undefined) return `page-changed: ${key.pk} ${key.sk}`;
+  if (key.pk.startsWith('p#') && before !== undefined) {
+    if (!key.sk.startsWith('p')) return checkArchiveWrite(key, before, after);
+    return after === undefined ? undefined : `page-changed: ${key.pk} ${key.sk}`;
+  }
   if (key.pk.startsWith('u#') && before !== undefined) return checkUpload(before, after);
   if (key.sk !== 'head' || before === undefined) return undefined;
   if (after === undefined) return `head-deleted: ${key.pk}`;

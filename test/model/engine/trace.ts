@@ -63,7 +63,8 @@ function short(text: string): string {
 }
 
 const shortKey = (pk: string): string => pk.replace(/#[a-z0-9]{16}(#|$)/, '#').replace(/#$/, '');
-const shortSort = (sk: string): string => sk.replace(/^([a-z])0+(?=\d)/, '$1');
+/** Offsets without their zeros; files by their offsets alone. */
+const shortSort = (sk: string): string => sk.replace(/^topics.*\//, '').replaceAll(/(^[a-z]|^|-)0+(?=\d)/g, '$1');
 
 function nameOf({ pk, sk }: Key): string {
   return sk === 'head' ? shortKey(pk) : `${shortKey(pk)}/${shortSort(sk)}`;
@@ -79,7 +80,12 @@ const TELLING = [
   'p',
   'ev',
   'first',
+  'last',
   'next',
+  'ah',
+  'ga',
+  'start',
+  'rows',
   'e',
   'n',
   'b',

@@ -1,5 +1,6 @@
 import { decodeHead, encodeNewHead } from '../../../src/format/head-item.ts';
-import { headKey, servedKey } from '../../../src/format/item-key.ts';
+import { headKey, pageKey, servedKey } from '../../../src/format/item-key.ts';
+import { decodePage, encodePage } from '../../../src/format/page-item.ts';
 import { encodeServed } from '../../../src/format/served-item.ts';
 import { type BrokerId, type CommitId, minuteOf, type ObjectId, type SegmentId, segmentId, type TopicId } from '../../../src/model/ids.ts';
 import { LOAD_BUCKETS, PARTITIONS } from '../../../src/model/limits.ts';
@@ -7,6 +8,7 @@ import type { ObjectRef } from '../../../src/model/head.ts';
 import { type SegmentRange, TENANT_DEFAULT, type Topic } from '../../../src/model/topic.ts';
 import type { Item, Key, MetadataTable } from '../../../src/ports/metadata-table.ts';
 import { commitUpdate, killUpdate, type LineChange } from '../../../src/protocol/commit.ts';
+import { pageOf, spillUpdate } from '../../../src/protocol/spill.ts';
 import { createCommitIds, formatCommitId } from '../../../src/protocol/commit-id.ts';
 import { applyUpdate } from '../../../src/adapters/memory/interpreter.ts';
 import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
@@ -78,6 +80,19 @@ export function committed(head: Item, object: string, timeMs: number, lines: rea
       evictions: 0,
     }),
   );
+}
+
+/** The page that a spiller makes of this head. */
+export function pageItem(head: Item): readonly [Key, Item] {
+  const page = pageOf(decodeHead(head));
+  if (page === undefined) throw new Error('nothing to spill');
+  return [pageKey(TOPIC, SEGMENT, page.first), encodePage(page)];
+}
+
+/** The head after a spill, and the page. */
+export function spilledItems(head: Item): (readonly [Key, Item])[] {
+  const page = pageItem(head);
+  return [headItem(applied(head, spillUpdate(decodeHead(head), decodePage(page[1])))), page];
 }
 
 /** The head after a kill: its guard is above what may have been committed lately. */

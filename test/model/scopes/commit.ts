@@ -1,10 +1,5 @@
-import { decodeHead } from '../../../src/format/head-item.ts';
-import { pageKey } from '../../../src/format/item-key.ts';
-import { encodePage } from '../../../src/format/page-item.ts';
-import type { Item, Key } from '../../../src/ports/metadata-table.ts';
-import { pageOf } from '../../../src/protocol/spill.ts';
 import type { Scope } from '../engine/world.ts';
-import { committed, headItem, killed, openHead, SEGMENT, TOPIC } from '../processes/broker.ts';
+import { committed, headItem, killed, openHead, pageItem } from '../processes/broker.ts';
 import { oneBroker } from '../processes/one-broker.ts';
 import { publisher } from '../processes/publisher.ts';
 import { reader } from '../processes/reader.ts';
@@ -30,13 +25,6 @@ export function spillRace(size: Faults & { readonly spillers: number; readonly r
     budgets: size,
     objects: { o6: content('6'), o4: content('4'), o5: content('5'), oa: content('a') },
   };
-}
-
-/** The page that a spiller makes of this head. */
-function pageItem(head: Item): readonly [Key, Item] {
-  const page = pageOf(decodeHead(head));
-  if (page === undefined) throw new Error('nothing to spill');
-  return [pageKey(TOPIC, SEGMENT, page.first), encodePage(page)];
 }
 
 /** Brokers with different clocks commit plain messages while others spill: F27, and the fate of lost answers. */
