@@ -1,3 +1,4 @@
+import zlib from 'node:zlib';
 import { createFileCompression } from '../../src/adapters/system/file-compression.ts';
 import { writeFile } from '../../src/archive/files/write-file.ts';
 import { footerBytes } from '../../src/format/archived-file/read-footer.ts';
@@ -7,14 +8,17 @@ import { archiveKey, fileRecordKey, pageKey } from '../../src/format/item-key.ts
 import { archivedFileKey, entryObjectKey } from '../../src/format/object-key.ts';
 import { decodePage } from '../../src/format/page-item.ts';
 import type { Archive, FileRecord } from '../../src/model/archive.ts';
-import { type ArchivedMessage, dateOf } from '../../src/model/archived-file.ts';
+import { type ArchivedFile, type ArchivedMessage, dateOf } from '../../src/model/archived-file.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import type { Bytes } from '../../src/model/message.ts';
+import type { FileCompression } from '../../src/ports/file-compression.ts';
 import { nothingArchived } from '../../src/protocol/archive.ts';
 import { readArchive } from '../../src/state/archives.ts';
 import { calm, EVERYTHING, type Log } from './fixture.ts';
 
 const compression = createFileCompression();
+/** As another version of zstd packs. */
+const other: FileCompression = { ...compression, compress: (bytes) => zlib.zstdCompressSync(bytes) };
 
 export type ArchiveStep = {
   /** First offset that stays where it is. */
@@ -52,13 +56,19 @@ export async function archive(log: Log, segment: SegmentId, { next, state = 'wri
   return { record, key, object };
 }
 
-async function fileBytes(file: Parameters<typeof writeFile>[1], rows: readonly ArchivedMessage[]): Promise<Bytes> {
+async function fileBytes(file: ArchivedFile, rows: readonly ArchivedMessage[], packing = compression): Promise<Bytes> {
   const parts: Bytes[] = [];
   async function* pieces(): AsyncGenerator<readonly ArchivedMessage[]> {
     yield rows;
   }
-  for await (const part of writeFile(compression, file, pieces())) parts.push(part);
+  for await (const part of writeFile(packing, file, pieces())) parts.push(part);
   return Buffer.concat(parts);
+}
+
+/** The same rows, packed by another archiver. */
+export async function repacked(log: Log, segment: SegmentId, { date, first, last }: FileRecord): Promise<Bytes> {
+  const rows = (await storedMessages(log, segment, first)).filter(({ offset }) => offset <= last);
+  return fileBytes({ topic: log.topic.id, segment, date, first, last }, rows, other);
 }
 
 /** What another instance reads, with the times of committing. */
