@@ -1,5 +1,6 @@
 import { archiveRules } from './rules/archive.ts';
 import { fateRules } from './rules/fate.ts';
+import { garbageRules } from './rules/garbage.ts';
 import { leaseRules } from './rules/lease.ts';
 import { lineRules } from './rules/lines.ts';
 import { moveRules } from './rules/moves.ts';
@@ -23,4 +24,5 @@ export const rules = [
   ...uploadRules,
   ...sweepRules,
   ...archiveRules,
+  ...garbageRules,
 ];

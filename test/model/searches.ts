@@ -1,5 +1,6 @@
 import { archiveSearches } from './searches/archive.ts';
 import { commitSearches } from './searches/commit.ts';
+import { garbageSearches } from './searches/garbage.ts';
 import { lineageSearches } from './searches/lineage.ts';
 import { linesSearches } from './searches/lines.ts';
 import { leaseSearches } from './searches/lease.ts';
@@ -32,4 +33,5 @@ export const searches: readonly Search[] = [
   ...uploadsSearches,
   ...sweepsSearches,
   ...archiveSearches,
+  ...garbageSearches,
 ];

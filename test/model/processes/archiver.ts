@@ -101,19 +101,3 @@ const messagesOf = (entries: ReadonlyMap<number, Entry>, objects: Objects): Mess
     yield messages.filter(({ offset }) => first <= offset && offset <= last).toSorted((a, b) => a.offset - b.offset);
   },
 });
-
-/** Deletes pages that end where the archive does, or before. */
-export function pageSweeper(name: string, rounds: number): Process {
-  const round: Phase = async (table, state) => {
-    const deps = brokerDeps(table, { instance: 'w', nowMs: 0 });
-    const { through } = await readArchive(deps, { topic: TOPIC, segment: SEGMENT }, NEVER_ABORTED);
-    const pk = `p#${TOPIC}#${SEGMENT}`;
-    const { items } = await table.query({ pk, from: 'p', limit: 10 }, NEVER_ABORTED);
-    for (const item of items) {
-      if (Number(item['next']) > through) continue;
-      await unlessUnanswered(table.delete({ pk, sk: String(item['sk']) }, [], NEVER_ABORTED));
-    }
-    return state;
-  };
-  return { name, start: {}, phases: Array.from({ length: rounds }, () => round) };
-}

@@ -119,4 +119,24 @@ export const archiveRules: readonly Rule[] = [
     search: 'droppers',
     faults: ['archive-hole'],
   },
+  {
+    row: 'A5 raised',
+    without: 'pages go only once their end was raised over, not merely their record written',
+    patches: [
+      { file: 'garbage/retired-through.ts', from: 'let end = through; end > 0;', to: 'let end = 9; end > 0;' },
+      { file: 'garbage/retired-through.ts', from: 'last < through && atMs <= beforeMs', to: 'atMs <= beforeMs' },
+      { file: 'garbage/retire-pages.ts', from: 'to: pageSortKey(through) };', to: 'to: pageSortKey(9) };' },
+    ],
+    search: 'archivers',
+    size: { sweepers: 1 },
+    faults: ['index-hole'],
+  },
+  {
+    row: 'R2 end',
+    without: 'pages go by their end: a file may end within one',
+    patches: [{ file: 'garbage/retire-pages.ts', from: 'page.next <= through', to: 'page.first < through' }],
+    search: 'archivers',
+    size: { sweepers: 1 },
+    faults: ['index-hole'],
+  },
 ];

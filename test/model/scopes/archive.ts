@@ -1,6 +1,7 @@
 import type { Scope } from '../engine/world.ts';
-import { archiver, dropper, lastArchiver, pageSweeper } from '../processes/archiver.ts';
+import { archiver, dropper, lastArchiver } from '../processes/archiver.ts';
 import { committed, headItem, openHead, spilledItems } from '../processes/broker.ts';
+import { pageCollector } from '../processes/collector.ts';
 import { publisher } from '../processes/publisher.ts';
 import { spiller } from '../processes/spiller.ts';
 
@@ -49,7 +50,7 @@ export function publishAndArchive(size: ArchiveSize): Scope {
       ),
       ...Array.from({ length: size.droppers ?? 0 }, (_, n) => dropper(`dropper${n + 1}`, { to: size.to ?? 1, nowMs: HOUR_MS })),
       ...(size.last === true ? [lastArchiver('last', { nowMs: 9 * HOUR_MS, fileBytesMax: 2, objects })] : []),
-      ...Array.from({ length: size.sweepers }, (_, n) => pageSweeper(`sweeper${n + 1}`, 1)),
+      ...Array.from({ length: size.sweepers }, (_, n) => pageCollector(`sweeper${n + 1}`)),
     ],
     budgets: size,
     objects,
