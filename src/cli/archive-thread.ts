@@ -41,10 +41,10 @@ async function keepRunning(deps: Required<ArchiveThreadDeps>, life: AbortSignal)
     const beganMs = clock.monotonicMs();
     const error = await runOnce(deps, life);
     if (life.aborted) return;
-    telemetry.count('kelp.archive.crashes', 1);
-    telemetry.log('error', 'the archiver has ended, and begins again', { error, waitMs });
     // One that has worked for long did not end for what it finds at its start.
     if (clock.monotonicMs() - beganMs > ARCHIVE_RESTART_MS_MAX) waitMs = ARCHIVE_RESTART_MS_MIN;
+    telemetry.count('kelp.archive.crashes', 1);
+    telemetry.log('error', 'the archiver has ended, and begins again', { error, waitMs });
     await clock.sleep(waitMs, life).catch((reason: unknown) => {
       if (!life.aborted) throw reason;
     });

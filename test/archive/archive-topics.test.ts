@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { archiveTopics } from '../../src/archive/archive-topics.ts';
+import { nameKey, topicKey } from '../../src/format/item-key.ts';
+import { encodeName } from '../../src/format/name-item.ts';
+import { encodeTopic } from '../../src/format/topic-item.ts';
+import { FILES_PER_VISIT_MAX } from '../../src/model/archive-limits.ts';
+import { KelpError } from '../../src/model/errors.ts';
+import type { SegmentId, TopicId } from '../../src/model/ids.ts';
+import type { Topic } from '../../src/model/topic.ts';
+import { calm, createLog, createTopic, type Log, textOf } from '../consume/fixture.ts';
+import { interceptStore, interceptTable } from '../simulation/intercept.ts';
+import { createSeededRandom } from '../simulation/seeded-random.ts';
+import { type ArchiveWorld, createArchiveWorld, HOUR_MS } from './archive-world.ts';
+
+const HALVES = [
+  { lo: 0, hi: 32_767 },
+  { lo: 32_768, hi: 65_535 },
+];
+const forEver = { until: calm() };
+
+/** Segments that are sealed, each with one message, its own number. */
+async function sealedSegments(world: ArchiveWorld, log: Log = world.log): Promise<SegmentId[]> {
+  const segments: SegmentId[] = [];
+  for (const [index, range] of HALVES.entries()) {
+    const segment = await log.make(range);
+    await log.write(segment, `${index}`);
+    await log.seal(segment);
+    segments.push(segment);
+  }
+  return segments;
+}
+
+const through = async (world: ArchiveWorld, segments: readonly SegmentId[]): Promise<number[]> =>
+  Promise.all(segments.map(async (segment) => (await world.state(segment)).archive.through));
+
+describe('a run', () => {
+  test('archives what is due of all topics, and looks at no topic that is being deleted', async () => {
+    const world = await createArchiveWorld();
+    const segments = await sealedSegments(world);
+    const topics = (['b', 'c'] as const).map((name, index) =>
+      createTopic({ id: `t${name.repeat(15)}` as TopicId, name, state: index === 0 ? 'active' : 'deleting' }),
+    );
+    const logs = topics.map((topic) => createLog({ ...world.log, topic }));
+    const others: SegmentId[][] = [];
+    for (const [index, { tenant, name, id }] of topics.entries()) {
+      await world.log.table.put(nameKey(tenant, name), encodeName({ tenant, name, topic: id, nextSegment: 0, version: 1 }), [], calm());
+      await world.log.table.put(topicKey(id), encodeTopic(topics[index] as Topic), [], calm());
+      others.push(await sealedSegments(world, logs[index]));
+    }
+    const run = await archiveTopics(world.archiver(), forEver, calm());
+    expect(run).toEqual({ archived: 4, held: 0, busy: 0, failed: 0, lagMs: 0, complete: true });
+    expect(await through(world, segments)).toEqual([1, 1]);
+    const keys = (await world.log.store.list('topics/', { limit: 100 }, calm())).objects.map(({ key }) => key.split('/')[1]);
+    expect(new Set(keys)).toEqual(new Set(['orders.taaaaaaaaaaaaaaa', 'b.tbbbbbbbbbbbbbbb']));
+    expect(others.flat()).toHaveLength(4);
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ archived: 0, complete: true });
+  });
+
+  test('goes on where one segment is damaged, and another one fails', async () => {
+    const world = await createArchiveWorld();
+    const { log, telemetry } = world;
+    const damaged = await log.make(HALVES[0] ?? expect.unreachable());
+    const { key } = await log.write(damaged, 'a');
+    await log.damage(key, (bytes) => bytes.subarray(0, -1));
+    await log.seal(damaged);
+    const [one, other] = await sealedSegments(world);
+    const store = interceptStore(log.store, (call, make) =>
+      call.op === 'put' && call.key.includes(String(one)) ? Promise.reject(new KelpError('invalid', 'store-refused', 'planted')) : make(),
+    );
+    const run = await archiveTopics(world.archiver({ store }), forEver, calm());
+    expect(run).toMatchObject({ archived: 1, held: 1, failed: 1, complete: true });
+    expect(await through(world, [damaged, one ?? damaged, other ?? damaged])).toEqual([0, 0, 1]);
+    expect(telemetry.logs.map(({ level, message, fields }) => [level, message, fields['segment']])).toContainEqual([
+      'warn',
+      'messages are left for the next run of the archive',
+      one,
+    ]);
+    expect([telemetry.total('kelp.archive.held'), telemetry.total('kelp.archive.failed')]).toEqual([1, 1]);
+  });
+
+  test('says how old the oldest message is that is in no file', async () => {
+    const world = await createArchiveWorld();
+    const segment = await world.log.make({ lo: 0, hi: 65_535 });
+    await world.log.write(segment, 'a');
+    await world.log.clock.advance(HOUR_MS / 2);
+    await world.log.write(segment, 'b');
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ archived: 0, lagMs: HOUR_MS / 2 });
+  });
+
+  test('ends between two files once its time is over, and the next one goes on', async () => {
+    const world = await createArchiveWorld();
+    const segments = await sealedSegments(world);
+    const until = new AbortController();
+    const store = interceptStore(world.log.store, (call, make) => {
+      if (call.op === 'put') until.abort();
+      return make();
+    });
+    // One segment after the other.
+    const archiver = world.archiver({ store });
+    const run = await archiveTopics(archiver, { until: until.signal }, calm());
+    expect(run.complete).toBe(false);
+    expect(run.archived).toBeGreaterThan(0);
+    const left = 2 - run.archived;
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ archived: left, complete: true });
+    expect(await through(world, segments)).toEqual([1, 1]);
+  });
+
+  test('ends in the middle of a file with its signal, without an error', async () => {
+    const world = await createArchiveWorld();
+    await sealedSegments(world);
+    const life = new AbortController();
+    const store = interceptStore(world.log.store, (call, make) => {
+      if (call.op === 'put') life.abort(new Error('over'));
+      life.signal.throwIfAborted();
+      return make();
+    });
+    const run = await archiveTopics(world.archiver({ store }), { until: life.signal }, life.signal);
+    expect(run).toMatchObject({ archived: 0, failed: 0, complete: false });
+    expect(world.telemetry.logs).toEqual([]);
+  });
+
+  test('leaves a segment of many files to others for a while, and is not complete', async () => {
+    const world = await createArchiveWorld();
+    const { log } = world;
+    const segment = await log.make({ lo: 0, hi: 65_535 });
+    const texts = Array.from({ length: FILES_PER_VISIT_MAX + 3 }, (_, index) => `${index}`.padStart(100, '0'));
+    for (const text of texts) await log.write(segment, text);
+    await log.seal(segment);
+    const archiver = world.archiver({ fileBytesMax: 150 });
+    expect(await archiveTopics(archiver, forEver, calm())).toMatchObject({ archived: FILES_PER_VISIT_MAX, complete: false });
+    expect(await archiveTopics(archiver, forEver, calm())).toMatchObject({ archived: 3, complete: true });
+    expect((await world.archived(segment)).map(textOf)).toEqual(texts);
+  });
+
+  test('rejects where the table cannot be listed', async () => {
+    const world = await createArchiveWorld();
+    const table = interceptTable(world.log.table, (call, make) =>
+      call.name === 'query name' ? Promise.reject(new KelpError('unavailable', 'table-unavailable', 'planted')) : make(),
+    );
+    await expect(archiveTopics(world.archiver({ table }), forEver, calm())).rejects.toMatchObject({ code: 'table-unavailable' });
+  });
+
+  test('begins anywhere: two of them look at segments in different orders', async () => {
+    const orders = new Set<string>();
+    for (const seed of [1, 2, 3, 4]) {
+      const world = await createArchiveWorld();
+      for (let count = 0; count < 4; count += 1) await sealedSegments(world);
+      const written: string[] = [];
+      const store = interceptStore(world.log.store, (call, make) => {
+        if (call.op === 'put') written.push(call.key.slice(-50));
+        return make();
+      });
+      await archiveTopics({ ...world.archiver({ store }), random: createSeededRandom(seed) }, forEver, calm());
+      expect(written).toHaveLength(8);
+      orders.add(written.join());
+    }
+    expect(orders.size).toBeGreaterThan(1);
+  });
+});
