@@ -93,6 +93,16 @@ describe('F22 a read that is overtaken', () => {
     expect(read.read).toEqual(texts.slice(2).map((text, at) => `${segment}:${at + 2}=${text}`));
   });
 
+  test('R2: what is missing in pages that it never read, a reader who has just seen that nothing was archived finds in files', async () => {
+    const { log, segment } = await overtaken(1);
+    const { consumer } = log.instance();
+    const read = (offset: number) => consumer.readSegment(log.topic, { segment, from: { offset }, ...EVERYTHING, messagesMax: 1 }, calm());
+    await read(0);
+    await archive(log, segment, { next: 8 });
+    await cleanUp(log, segment);
+    expect(await values(consumer, (await read(6)).slices)).toEqual(['g']);
+  });
+
   test('J-39 (a): one message at a time, each step of archiving and clean-up in between', async () => {
     const { log, segment, consumer, cursor } = await overtaken(1);
     const read: string[] = [];

@@ -86,7 +86,7 @@ describe('F18 a damaged file', () => {
   });
 
   test('that is being repaired is read again, and is right', async () => {
-    const { log, key, read } = await oneFile();
+    const { log, segment, key, read } = await oneFile();
     for (const wrongGets of [1, 2]) {
       let gets = 0;
       const store: typeof log.store = {
@@ -99,6 +99,9 @@ describe('F18 a damaged file', () => {
       };
       const { consumer } = log.instance({ store });
       expect(await values(consumer, (await read(consumer)).slices)).toEqual(letters('abcdef'));
+      expect(gets).toBe(wrongGets + 1);
+      gets = 0;
+      expect(await log.instance({ store }).consumer.offsetAt(log.topic, { segment, timestampMs: 0 }, calm())).toBe(0);
       expect(gets).toBe(wrongGets + 1);
     }
   });
