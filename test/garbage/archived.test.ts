@@ -91,6 +91,14 @@ describe('what is archived', () => {
     await world.table.put(pageKey(topic.id, segment, 0), page!, [], world.signal);
     expect(await sweepAsSaid(world)).toEqual({ ...NOTHING, pages: 1 });
     expect(await leftOf()).toMatchObject({ objects: 0, pages: 0 });
+    // Another one, as the page is about to be deleted.
+    await world.table.put(pageKey(topic.id, segment, 0), page!, [], world.signal);
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.name === 'delete page') await world.table.put(pageKey(topic.id, segment, 0), { ...page!, next: PAGE + 1 }, [], world.signal);
+      return make();
+    });
+    expect(await sweep(world, { stores: { table } })).toEqual(NOTHING);
+    expect(await leftOf()).toMatchObject({ pages: 1 });
   });
 
   test('of a segment that was sealed goes, too; where one segment fails, the others go on', async () => {

@@ -42,11 +42,15 @@ describe('archived files', () => {
     const dropped = await archive(world, topic, { segment, last: 5, state: 'dropped' });
     const planned: FileRecord = { ...dropped, first: 6, last: 9, state: 'planned' };
     await world.run(putFileRecord(world.broker().deps, { topic: topic.id, segment }, planned, world.signal));
+    // Retention has dropped it, and was stopped before the start followed.
+    const stopped: FileRecord = { ...dropped, first: 10, last: 12 };
+    await world.run(putFileRecord(world.broker().deps, { topic: topic.id, segment }, stopped, world.signal));
     const date = '2001-01-01' as FileRecord['date'];
     const kept = [keyOf(planned)];
     const gone = [
       keyOf(written),
       keyOf(dropped),
+      keyOf(stopped),
       keyOf({ ...planned, last: 8 }),
       keyOf({ ...planned, date }),
       keyOf({ ...planned, first: 7 }),

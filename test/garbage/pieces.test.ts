@@ -1,0 +1,65 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { GARBAGE_OBJECTS_MAX } from '../../src/model/garbage-limits.ts';
+import type { SegmentId } from '../../src/model/ids.ts';
+import type { Topic } from '../../src/model/topic.ts';
+import { firstSegment } from '../publish/requests.ts';
+import { interceptStore } from '../simulation/intercept.ts';
+import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
+import { archive, fill, left, NOTHING, putOrphan, sweep } from './garbage-world.ts';
+
+// Topics that have more than is looked for at a time.
+
+vi.mock(import('../../src/model/garbage-limits.ts'), async (original) => ({ ...(await original()), GARBAGE_OBJECTS_MAX: 20 as never }));
+vi.mock(import('../../src/model/limits.ts'), async (original) => ({ ...(await original()), CLEANUP_PAGE_MAX: 2 as never }));
+
+const PAGE = 16;
+const MINUTE_MS = 60_000;
+
+let world: TestWorld;
+let topic: Topic;
+let segment: SegmentId;
+beforeEach(async () => {
+  world = createTestWorld();
+  topic = await world.topic();
+  segment = firstSegment(topic);
+});
+
+test('all pages go, as many at a time as name so many objects, and then their objects; what is referenced stays', async () => {
+  await fill(world, topic, 6 * PAGE + 3);
+  await archive(world, topic, { segment, last: 5 * PAGE - 1 });
+  for (let n = 0; n < 3 * GARBAGE_OBJECTS_MAX; n += 1) await putOrphan(world, topic, n * MINUTE_MS);
+  const would = await sweep(world, { dryRun: true });
+  // It would find the same pages again.
+  expect(would).toMatchObject({ complete: false, failed: 0 });
+  expect(would.pages).toBeLessThan(5);
+  expect(await sweep(world)).toMatchObject({
+    neverCommitted: 3 * GARBAGE_OBJECTS_MAX,
+    archived: 5 * PAGE,
+    pages: 5,
+    complete: true,
+    failed: 0,
+  });
+  expect(await left(world, topic, [segment])).toMatchObject({ objects: PAGE + 3, pages: 1 });
+  expect(await sweep(world)).toEqual(NOTHING);
+});
+
+test('what one sweep has no time for is not what the next one has none for', async () => {
+  const count = 10 * GARBAGE_OBJECTS_MAX;
+  // Looked at in vain each time, since they are referenced and the first ones.
+  await fill(world, topic, 3 * GARBAGE_OBJECTS_MAX);
+  await world.clock.advance(count * MINUTE_MS);
+  for (let n = 0; n < count; n += 1) await putOrphan(world, topic, n * MINUTE_MS);
+  let listed = 0;
+  const slow = interceptStore(world.store, async (call, make) => {
+    listed += Number(call.op === 'list');
+    // Two pieces of objects, and some files.
+    if (listed > GARBAGE_OBJECTS_MAX + 2) throw new Error('planted: its time is over');
+    return make();
+  });
+  for (let n = 0; (await left(world, topic, [segment])).objects > 3 * GARBAGE_OBJECTS_MAX; n += 1) {
+    expect(n).toBeLessThan(100);
+    listed = 0;
+    await sweep(world, { stores: { store: slow } });
+  }
+  expect(await sweep(world)).toEqual(NOTHING);
+});
