@@ -44,16 +44,21 @@ type Truncation = { readonly topic: Topic; readonly to: TruncateTo; readonly dry
  */
 export async function truncate(deps: TruncateDeps, { topic, to, dryRun }: Truncation, signal: AbortSignal): Promise<Truncated> {
   const done: TruncatedSegment[] = [];
+  const failures: unknown[] = [];
+  const work = async (segment: SegmentId): Promise<void> => {
+    if (failures.length > 0 || signal.aborted) return;
+    const truncated = await truncateSegment(deps, { topic, segment }, { to, dryRun }, signal);
+    if (truncated !== undefined) done.push(truncated);
+  };
+  const noted = (error: unknown): void => void failures.push(error);
   try {
     const segments = to.segment === undefined ? await segmentsOf(deps, topic, signal) : [to.segment];
-    await inParallel(segments, SWEEP_PARALLEL_MAX, async (segment) => {
-      signal.throwIfAborted();
-      const truncated = await truncateSegment(deps, { topic, segment }, { to, dryRun }, signal);
-      if (truncated !== undefined) done.push(truncated);
-    });
+    // What is under way ends before any failure is told: it would have lost its caller.
+    await inParallel(segments, SWEEP_PARALLEL_MAX, (segment) => work(segment).catch(noted));
   } catch (error) {
-    if (!signal.aborted) throw error;
+    noted(error);
   }
+  if (failures.length > 0 && !signal.aborted) throw failures[0];
   return { segments: done.toSorted((a, b) => (a.segment < b.segment ? -1 : 1)), complete: !signal.aborted };
 }
 

@@ -18,6 +18,7 @@ import {
   sceneOf,
   START_MS,
   sweep,
+  truncateOf,
 } from './retention-world.ts';
 
 const NOTHING = { examined: 1, messages: 0, bytes: 0, failed: 0, cuts: [], complete: true };
@@ -95,6 +96,19 @@ describe('J-37 messages that are kept for a minute', () => {
     expect(await sweep(at)).toMatchObject({ messages: last + 1, cuts: [{ start: last + 1 }] });
     await checkKept(at.world, at.topic);
   });
+});
+
+test('a file that was cut by hand goes as a whole as well', async () => {
+  const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60 });
+  await commits(at, 10, 1_000);
+  await at.world.clock.advance(FILE_AGE_MS);
+  await archive(at);
+  await at.world.run(truncateOf(at.broker, at.topic, { segment: at.segment, offset: 2 }));
+  const { records } = await keptOf(at.world, at.topic, at.segment, at.broker.heads);
+  await at.world.clock.advance(60_000);
+  expect(await sweep(at)).toMatchObject({ messages: 8, bytes: records.at(-1)?.bytes, failed: 0, cuts: [{ start: 10, messages: 8 }] });
+  expect(await places(at)).toEqual(['10/10/10']);
+  await checkKept(at.world, at.topic);
 });
 
 describe('messages that are kept up to a size', () => {

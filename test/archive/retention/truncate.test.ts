@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { archiveNext } from '../../../src/archive/archive-segment.ts';
+import { truncate } from '../../../src/archive/retention/truncate.ts';
+import { headKey } from '../../../src/format/item-key.ts';
+import { KelpError } from '../../../src/model/errors.ts';
+import { segmentId } from '../../../src/model/ids.ts';
+import { message } from '../../publish/requests.ts';
+import { interceptTable } from '../../simulation/intercept.ts';
+import { createTestWorld } from '../../simulation/test-broker.ts';
+import {
+  archive,
+  archiverOf,
+  checkKept,
+  commits,
+  FILE_AGE_MS,
+  placesOf,
+  publish,
+  retentionDeps,
+  type Scene,
+  sceneOf,
+  truncateOf,
+} from './retention-world.ts';
+
+const places = ({ world, topic }: Scene) => placesOf(world, topic);
+const upTo = (at: Scene, offset: number) =>
+  at.world.run(truncateOf(at.broker, at.topic, { segment: at.segment, offset })).then(({ segments }) => segments[0]);
+
+async function* unreadable(): AsyncGenerator<readonly never[], void, undefined> {
+  yield [];
+  throw new KelpError('unavailable', 'store-unavailable', 'planted');
+}
+
+describe('truncation by hand', () => {
+  test('inside of a file that somebody is writing is done once that is there', async () => {
+    const at = await sceneOf(createTestWorld());
+    await commits(at, 6);
+    await at.world.clock.advance(FILE_AGE_MS);
+    const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
+    await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+    expect(await upTo(at, 3)).toEqual({ segment: at.segment, offset: 3, from: 0, start: 0, tail: 6 });
+    await checkKept(at.world, at.topic);
+    await at.world.clock.advance(1_000_000);
+    await archive({ ...at, broker: at.world.broker() });
+    expect(await upTo(at, 3)).toMatchObject({ from: 0, start: 3 });
+    expect(await places(at)).toEqual(['3/6/6']);
+    await checkKept(at.world, at.topic);
+  });
+
+  test('of all of a file that somebody is writing needs nobody to finish it', async () => {
+    const at = await sceneOf(createTestWorld());
+    await commits(at, 6);
+    await at.world.clock.advance(FILE_AGE_MS);
+    const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
+    await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+    await commits(at, 2);
+    expect(await upTo(at, 7)).toMatchObject({ start: 7, tail: 8 });
+    expect(await places(at)).toEqual(['7/7/8']);
+    await checkKept(at.world, at.topic);
+  });
+
+  test('is done at whichever offset, and every byte that went is counted by whole files', async () => {
+    for (const asFiles of [false, true]) {
+      const at = await sceneOf(createTestWorld());
+      for (let first = 0; first < 12; first += 3) await publish(at, [message('a', '1'), message('b', '2'), message('c', '3')]);
+      await at.world.clock.advance(FILE_AGE_MS);
+      if (asFiles) await archive(at);
+      for (let offset = 0; offset <= 12; offset += 1) {
+        expect(await upTo(at, offset)).toMatchObject({ start: offset, tail: 12 });
+        await checkKept(at.world, at.topic);
+      }
+      expect(await places(at)).toEqual(['12/12/12']);
+    }
+  });
+
+  test('of several segments, one of which fails, ends with its error once the others have ended', async () => {
+    const at = await sceneOf(createTestWorld(), {}, 4);
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await publish(at, [message(key, key)]);
+    const before = await at.world.table.get(headKey(at.topic.id, at.segment), at.world.signal);
+    await at.world.table.put(headKey(at.topic.id, at.segment), { ...before, v: 99 }, [], at.world.signal);
+    let underWay = 0;
+    const table = interceptTable(at.world.table, async (call, make, signal) => {
+      underWay += 1;
+      await at.world.clock.sleep(call.name === 'get head' ? 1 : 10, signal);
+      return make().finally(() => (underWay -= 1));
+    });
+    const ended = truncateOf(at.world.broker({ table }), at.topic, { timestampMs: 2_000_000_000_000 });
+    await expect(at.world.run(ended)).rejects.toMatchObject({ kind: 'corrupt' });
+    expect(underWay).toBe(0);
+  });
+
+  test('ends with its time, and says which segments it has come to', async () => {
+    const at = await sceneOf(createTestWorld(), {}, 8);
+    for (let key = 0; key < 40; key += 1) await publish(at, [message(`k${key}`, 'v')]);
+    const broker = at.world.broker({
+      table: interceptTable(at.world.table, (_call, make, signal) => at.world.clock.sleep(10, signal).then(() => make())),
+    });
+    const deps = {
+      ...retentionDeps(broker),
+      offsetAt: (...args: Parameters<typeof broker.consumer.offsetAt>) => broker.consumer.offsetAt(...args),
+    };
+    const wanted = { topic: at.topic, to: { timestampMs: 2_000_000_000_000 }, dryRun: false };
+    const { segments, complete } = await at.world.run(truncate(deps, wanted, at.world.clock.deadline(120)));
+    expect(complete).toBe(false);
+    expect(segments.length).toBeLessThan(8);
+    const { segments: rest } = await at.world.run(truncate(deps, wanted, at.world.signal));
+    // Those that it had come to have nothing any more.
+    expect(rest.length).toBeGreaterThanOrEqual(1);
+    for (const place of await places(at)) expect(place).toMatch(/^(\d+)\/\1\/\1$/);
+  });
+
+  test('leaves out a segment that is listed and not made yet', async () => {
+    const at = await sceneOf(createTestWorld());
+    await commits(at, 2);
+    await at.world.table.put(
+      { pk: `s#${at.topic.id}`, sk: segmentId(7) },
+      { v: 1, tenant: 'main', segment: segmentId(7), lo: 0, hi: 9, predecessors: [] },
+      [],
+      at.world.signal,
+    );
+    const { segments } = await at.world.run(truncateOf(at.broker, at.topic, { timestampMs: 2_000_000_000_000 }));
+    expect(segments.map(({ segment }) => segment)).toEqual([at.segment]);
+    const named = truncateOf(at.broker, at.topic, { segment: segmentId(7), offset: 0 });
+    await expect(at.world.run(named)).rejects.toMatchObject({ code: 'segment-not-found' });
+  });
+});
