@@ -6,13 +6,14 @@ import type { Sweep } from '../model/sweep-report.ts';
 import type { Authenticator } from '../ports/authenticator.ts';
 import type { Presigner } from '../ports/presigner.ts';
 import { createHeads } from '../state/heads.ts';
+import { createArchives } from '../state/known-archives.ts';
 import { oldMessagesOf } from './create-old-messages.ts';
 import { createPublishing, type Publishing, type PublishingPorts } from './create-publishing.ts';
 import { sweep } from './sweep.ts';
 
 export type BrokerPorts = PublishingPorts & { readonly authenticator: Authenticator };
 
-/** A broker without its HTTP: the services that share what this instance has seen of heads. */
+/** A broker without its HTTP: the services that share what this instance has seen of heads and archives. */
 export type Broker = Publishing & {
   readonly consumer: Consumer;
   readonly oldMessages: OldMessages;
@@ -21,7 +22,7 @@ export type Broker = Publishing & {
 };
 
 export function createBroker(ports: BrokerPorts): Broker {
-  const deps = { ...ports, heads: createHeads(ports.table), controlOf: createControl };
+  const deps = { ...ports, heads: createHeads(ports.table), archives: createArchives(ports), controlOf: createControl };
   const consumer = createConsumer(deps);
   return {
     ...createPublishing(deps),

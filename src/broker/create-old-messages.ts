@@ -6,10 +6,12 @@ import type { Random } from '../ports/random.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { settleSubmitting } from '../reference/settle-submitting.ts';
 import type { Heads } from '../state/heads.ts';
+import type { Archives } from '../state/known-archives.ts';
 
 export type OldMessagesPorts = {
   readonly table: MetadataTable;
   readonly heads: Heads;
+  readonly archives: Archives;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;

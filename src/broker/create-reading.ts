@@ -5,6 +5,7 @@ import type { Presigner } from '../ports/presigner.ts';
 import { createReferences } from '../reference/create-references.ts';
 import type { References } from '../reference/references.ts';
 import { createHeads } from '../state/heads.ts';
+import { createArchives } from '../state/known-archives.ts';
 import { createTopicResolver } from '../topics/resolve-topic.ts';
 import type { Topics } from '../topics/topics.ts';
 import type { BrokerPorts } from './create-broker.ts';
@@ -22,7 +23,7 @@ export type Reading = {
 
 /** The readers of a broker alone. They write only to carry on a change of a topic's that somebody was stopped in, and to let old messages go. */
 export function createReading(ports: ReadingPorts): Reading {
-  const deps = { ...ports, heads: createHeads(ports.table) };
+  const deps = { ...ports, heads: createHeads(ports.table), archives: createArchives(ports) };
   const consumer = createConsumer(deps);
   return {
     topics: createTopicResolver(deps),

@@ -13,6 +13,7 @@ import { readingHandlers } from '../http/reading-handlers.ts';
 import { IDLE } from '../model/broker.ts';
 import type { Sweep } from '../model/sweep-report.ts';
 import { createHeads } from '../state/heads.ts';
+import { createArchives } from '../state/known-archives.ts';
 import type { FunctionParts } from './assemble-function.ts';
 import { assembleInstance } from './assemble-instance.ts';
 import type { Configuration } from './configuration.ts';
@@ -33,7 +34,7 @@ export function assembleEdge(configuration: Configuration, { write, probed, ...p
     ...functionBounds(configuration),
     runtime: { streams: false, remainingMs: () => undefined },
   });
-  const ports = { ...instance.ports, heads: createHeads(instance.ports.table) };
+  const ports = { ...instance.ports, heads: createHeads(instance.ports.table), archives: createArchives(instance.ports) };
   const publishing = createPublishing({ ...ports, controlOf: createAskingControl, meter: { sample: () => IDLE } });
   const consumer = createConsumer(ports);
   const deps = {

@@ -47,6 +47,7 @@ export const PROBLEMS = {
   'upload-in-use': rule(409, AGAIN),
   'upload-expired': rule(410, FINAL),
   truncated: rule(410, FINAL),
+  archived: rule(410, FINAL),
   'topic-replaced': rule(410, FINAL),
   'tail-mismatch': rule(412, FINAL),
   'too-large': rule(413, FINAL),

@@ -11,7 +11,13 @@ import { nothingArchived, raiseStartUpdate, raiseThroughUpdate, recordAbsent } f
 import { askAgain } from './ask-again.ts';
 import type { SegmentAddress } from './pages.ts';
 
-export type ArchivesDeps = { readonly table: MetadataTable; readonly clock: Clock; readonly random: Random };
+export type ArchivesDeps = {
+  readonly table: MetadataTable;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Of an instance that reads as well: its readers see at once what it has done. */
+  readonly archives?: { offer(archive: Archive): void };
+};
 type Reads = Pick<ArchivesDeps, 'table'>;
 
 /** A strong read. R2: what a reader has missed in pages that it read before, it finds by this. */
@@ -88,12 +94,18 @@ export async function raiseStart(
 async function updateArchive(deps: ArchivesDeps, place: SegmentAddress, update: Update, signal: AbortSignal): Promise<Archive> {
   const key = archiveKey(place.topic, place.segment);
   const { item } = await askAgain(deps, () => deps.table.update(key, update, signal), signal);
-  if (item !== undefined) return decodeArchive(item);
+  if (item !== undefined) return seen(deps, item);
   // An update makes no missing item here, since its condition fails there.
   const first = encodeArchive(nothingArchived(place.topic, place.segment));
   await askAgain(deps, () => deps.table.put(key, first, [{ op: 'missing', path: ['ah'] }], signal), signal);
   const again = await askAgain(deps, () => deps.table.update(key, update, signal), signal);
-  return decodeArchive(itemOf(again.item));
+  return seen(deps, itemOf(again.item));
+}
+
+function seen({ archives }: ArchivesDeps, item: Item): Archive {
+  const archive = decodeArchive(item);
+  archives?.offer(archive);
+  return archive;
 }
 
 function itemOf(item: Item | undefined): Item {

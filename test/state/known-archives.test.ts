@@ -6,8 +6,10 @@ import { ARCHIVE_KNOWN_MS_MAX, ARCHIVES_KNOWN_MAX } from '../../src/model/archiv
 import { segmentId, type TopicId } from '../../src/model/ids.ts';
 import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import { nothingArchived } from '../../src/protocol/archive.ts';
+import { raiseStart } from '../../src/state/archives.ts';
 import { createArchives } from '../../src/state/known-archives.ts';
 import { createManualClock } from '../consume/manual-clock.ts';
+import { createSeededRandom } from '../simulation/seeded-random.ts';
 
 const TOPIC = 'taaaaaaaaaaaaaaa' as TopicId;
 const place = { topic: TOPIC, segment: segmentId(0) };
@@ -32,6 +34,7 @@ function createWorld() {
   };
   return {
     clock,
+    table: counted,
     archives: createArchives({ table: counted, clock }),
     put: (through: number, start = 0) => table.put(archiveKey(TOPIC, place.segment), encodeArchive(state(through, start)), [], calm()),
     gets: () => gets,
@@ -86,6 +89,14 @@ describe('how far segments were archived', () => {
     archives.offer(state(3, 0));
     archives.offer(state(5, 1));
     expect(await archives.of(place, calm())).toMatchObject({ through: 5, start: 4 });
+  });
+
+  test('is known at once where this instance has changed it', async () => {
+    const { archives, clock, table, put } = createWorld();
+    await put(5);
+    await archives.of(place, calm());
+    await raiseStart({ table, clock, archives, random: createSeededRandom(1) }, place, { start: 3, goneBytes: 0 }, calm());
+    expect((await archives.of(place, calm())).start).toBe(3);
   });
 
   test('forgotten, is read anew, and not taken from a read that began before', async () => {
