@@ -1,5 +1,14 @@
-import { archivedFilesPrefix, batchObjectKey, batchObjectPrefix, uploadObjectsPrefix } from '../../src/format/object-key.ts';
-import { linesPartition, pagesPartition, requestsPartitions, uploadsPartition } from '../../src/format/item-key.ts';
+import {
+  archivedFilesPrefix,
+  batchObjectKey,
+  batchObjectPrefix,
+  entryObjectKey,
+  uploadObjectsPrefix,
+} from '../../src/format/object-key.ts';
+import { headKey, linesPartition, pagesPartition, requestsPartitions, topicKey, uploadsPartition } from '../../src/format/item-key.ts';
+import { decodeHead } from '../../src/format/head-item.ts';
+import { decodeTopic } from '../../src/format/topic-item.ts';
+import { segmentsOf } from '../../src/garbage/topic-work.ts';
 import { decodePage } from '../../src/format/page-item.ts';
 import { sweepGarbage } from '../../src/garbage/sweep-garbage.ts';
 import type { FileRecord } from '../../src/model/archive.ts';
@@ -12,7 +21,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { droppedUpdate, writtenUpdate } from '../../src/protocol/archive.ts';
 import { putFileRecord, raiseThrough, readArchive, updateFileRecord } from '../../src/state/archives.ts';
 import { spill } from '../../src/state/spill.ts';
-import { readTopicLog, type Stores } from '../simulation/read-log.ts';
+import type { Stores } from '../simulation/read-log.ts';
 import { publishOf } from '../publish/requests.ts';
 import type { TestWorld } from '../simulation/test-broker.ts';
 import { interceptStore, type StoreCall, interceptTable, type TableCall } from '../simulation/intercept.ts';
@@ -120,13 +129,18 @@ export async function left({ table, store, signal }: TestWorld, topic: Topic, se
   };
 }
 
-/** Keys of batch objects that no head and no page names. Rejects where one that they name is not there, or a hole is in the index. */
-export async function unreferenced(world: TestWorld, topic: Topic): Promise<string[]> {
-  const log = await readTopicLog(world, topic.id);
-  const named = new Set(
-    log.flatMap(({ entries }) => entries.map(({ object }) => `${batchObjectPrefix(topic.id)}${object.minute}/${object.id}`)),
-  );
-  const { objects } = await world.store.list(batchObjectPrefix(topic.id), { limit: ALL }, world.signal);
+/** Keys of batch objects that no head and no page names. Rejects where one that they name is not there. */
+export async function unreferenced({ table, store, signal }: TestWorld, topic: Topic): Promise<string[]> {
+  const named = new Set<string>();
+  const item = await table.get(topicKey(topic.id), signal);
+  for (const segment of item === undefined ? [] : segmentsOf(decodeTopic(item))) {
+    const head = await table.get(headKey(topic.id, segment), signal);
+    const pages = await table.query({ pk: pagesPartition(topic.id, segment), from: 'p', to: 'q', limit: ALL }, signal);
+    const entries = [...(head === undefined ? [] : decodeHead(head).entries), ...pages.items.flatMap((page) => decodePage(page).entries)];
+    for (const { object } of entries) named.add(entryObjectKey(topic.id, object));
+  }
+  for (const key of named) if ((await store.head(key, signal)) === undefined) throw new Error(`${key} is gone, and referenced`);
+  const { objects } = await store.list(batchObjectPrefix(topic.id), { limit: ALL }, signal);
   return objects.map(({ key }) => key).filter((key) => !named.has(key));
 }
 

@@ -4,6 +4,7 @@ import { minuteOf } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishResult } from '../../src/publish/request.ts';
 import { brief, publishOf } from '../publish/requests.ts';
+import { stage, submitBatches, submitOf, whereIs } from '../publish/uploads.ts';
 import { interceptTable } from '../simulation/intercept.ts';
 import { readValues, type Stores } from '../simulation/read-log.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
@@ -72,6 +73,32 @@ describe('whoever stands still at any call', () => {
       await sweep(world);
     };
     await pauseAtEveryCall({ prepare, act: publishBoth, meanwhile, check: (there) => check(there, ['x', 'y', 'z']) });
+  });
+
+  test('whoever submits uploads, while others sweep: his attempt ends with its minute, and another one stores them', async () => {
+    await pauseAtEveryCall({
+      prepare: async () => {
+        const there = await prepare();
+        const { world, topic } = there;
+        const [payload, batches] = [await stage(world, topic), await stage(world, topic)];
+        const submits = await submitBatches(world, topic, { upload: batches, segment: topic.open[0]!.segment, batches: [['b1', 'b2']] });
+        return { ...there, payload, batches, requests: [submitOf([['k0', payload]]), submits] };
+      },
+      act: async (stores, { world, topic, requests }) => {
+        const broker = world.broker(stores);
+        for (const request of requests) {
+          const result = await broker.publisher.publish(topic, request, world.signal);
+          expect(brief(result)).toSatisfy(() => isStored(result));
+        }
+        await broker.notes.idle();
+      },
+      meanwhile: ({ world }) => sweep(world),
+      check: async (there) => {
+        await check(there, ['b1', 'b2', there.payload]);
+        const where = await Promise.all([there.payload, there.batches].map((upload) => whereIs(there.world, there.topic, upload)));
+        expect(where).toEqual([expect.stringMatching(/^submitted/), expect.stringMatching(/^submitted/)]);
+      },
+    });
   });
 
   test('a sweeper, while others publish and spill', async () => {
