@@ -58,10 +58,12 @@ async function runOnce({ clock, telemetry, write, begin }: Required<ArchiveThrea
   const thread = begin();
   let cause: unknown;
   thread.on('message', (message: ThreadMessage) => relay.take(message));
-  thread.on('error', (error) => (cause = error));
+  thread.on('error', (error: unknown) => {
+    cause = error;
+  });
   const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
   const stop = (): void => {
-    thread.postMessage('stop');
+    thread.postMessage('stop', []);
     // Whatever it does meanwhile, the process ends.
     const over = clock.deadline(ARCHIVE_STOP_MS_MAX);
     over.addEventListener('abort', () => void thread.terminate(), { once: true });
