@@ -36,6 +36,8 @@ export function readSegment({ segment, head, pages, archived }: StoredSegment, o
   if (archived.fault !== undefined) return found(archived.fault);
   const tail = Number(head['tail']);
   const spilled = Number(head['h']);
+  // Readers ask nobody else for what a head has.
+  if (through > spilled) return found(`unsettled: ${segment} was archived to ${through}, its head begins at ${spilled}`);
   const settled = pages.filter((page) => Number(page['first']) < spilled).flatMap(entriesOfPage);
   const taken = new Set<string>();
   let next = through;

@@ -28,8 +28,9 @@ const PAGE_MAX = 10;
 /** Names of batch objects have 16 characters. */
 export const batchObject = (message: string): string => `o${message}`.padEnd(16, '0');
 export const batchObjectItem = (message: string): readonly [Key, Item] => storedObject(keyOf(batchObject(message)));
-/** One that nobody has committed, of the minute before. */
-export const strayItem = storedObject(batchObjectKey(TOPIC, minuteOf(0), 'ostray0000000000' as ObjectId));
+/** Of the minute before, of which those are that scopes begin with. */
+export const oldObjectItem = (message: string): readonly [Key, Item] =>
+  storedObject(batchObjectKey(TOPIC, minuteOf(0), batchObject(message) as ObjectId));
 const keyOf = (object: string): string => batchObjectKey(TOPIC, MINUTE, object as ObjectId);
 
 /** A broker that puts the object and then commits it, however long that takes. */
@@ -79,14 +80,17 @@ async function collectOnce(table: MetadataTable, nowMs = NOW_MS): Promise<boolea
   return (await unlessUnanswered(collectObjects(deps, work, NEVER_ABORTED))) === true && work.counts.failed === 0;
 }
 
-/** The part of a sweep that deletes pages of what was archived or dropped. */
-export function pageCollector(name: string): Process {
+/** A sweep of what was archived or dropped long ago: `all` of it, or only its pages. */
+export function oldCollector(name: string, { all }: { readonly all: boolean }): Process {
   const sweep: Phase = async (table, state) => {
     const { deps, work } = collecting(table, LATE_MS);
-    const archives = async () => new Map([[SEGMENT, await readArchive(deps, { topic: TOPIC, segment: SEGMENT }, NEVER_ABORTED)]]);
-    const retire = async () =>
-      retirePages(deps, { ...work, archives: await archives() }, { through: new Map(), objects: new Set() }, NEVER_ABORTED);
-    await unlessUnanswered(retire());
+    const collect = async () => {
+      const archive = await readArchive(deps, { topic: TOPIC, segment: SEGMENT }, NEVER_ABORTED);
+      const own = { ...work, archives: new Map([[SEGMENT, archive]]) };
+      if (all) await collectObjects(deps, own, NEVER_ABORTED);
+      else await retirePages(deps, own, { through: new Map(), objects: new Set() }, NEVER_ABORTED);
+    };
+    await unlessUnanswered(collect());
     return state;
   };
   return { name, start: {}, phases: [sweep] };

@@ -139,4 +139,33 @@ export const archiveRules: readonly Rule[] = [
     size: { sweepers: 1 },
     faults: ['index-hole'],
   },
+  {
+    row: 'R2 behind the pages',
+    without: 'where a page is missing, what was archived is read after it',
+    patches: [without('consume/find-entries.ts', 'deps.archived.forget(head);\n    ')],
+    search: 'readArchived',
+    faults: ['unreadable'],
+  },
+  {
+    row: 'A9 void',
+    without: 'a page below what was archived is believed no longer than its objects are there',
+    patches: [without('consume/read-from.ts', 'deps.archived.forget(head);\n    ')],
+    search: 'readArchived',
+    faults: ['unreadable'],
+  },
+  {
+    row: 'A9 settled',
+    without: 'only what has left the head is archived',
+    patches: [{ file: 'archive/plan-next.ts', from: '  await spillThrough(deps, head, plan.next, signal);\n', to: '' }],
+    search: 'publishAndArchive',
+    faults: ['unsettled'],
+  },
+  {
+    row: 'A9 settled, dropped',
+    without: 'only what has left the head is dropped',
+    patches: [{ file: 'archive/retention/advance-start.ts', from: 'return spillThrough(deps, head, to, signal);', to: 'return head;' }],
+    search: 'droppers',
+    size: { spilled: false },
+    faults: ['unsettled'],
+  },
 ];

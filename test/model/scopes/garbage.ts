@@ -12,7 +12,7 @@ import {
   lastCollector,
   latePut,
   SLOW_MS,
-  strayItem,
+  oldObjectItem,
   writer,
 } from '../processes/collector.ts';
 import { leader } from '../processes/leader.ts';
@@ -52,7 +52,7 @@ export function garbage(size: GarbageSize): Scope {
     items: [
       [topicKey(topicItem([WHOLE]).id), encodeTopic(topicItem([WHOLE]))],
       headItem(birth),
-      ...(slow > 0 ? [strayItem] : []),
+      ...(slow > 0 ? [oldObjectItem('s')] : []),
       ...['c', 'd'].slice(0, size.heirs).map(batchObjectItem),
     ],
     processes: [

@@ -41,4 +41,12 @@ export const archiveSearches: readonly Search[] = [
     small: { ...paged, archivers: 0, droppers: 1, to: 1, last: true, unanswered: 1, late: 0 },
     large: [{ ...paged, archivers: 1, droppers: 1, to: 1, last: true, unanswered: 1, late: 0 }],
   },
+  {
+    file: 'archive',
+    scope: 'readArchived',
+    name: 'readArchived',
+    rows: 'R2, A9',
+    small: { archivers: 1, droppers: 0, sweepers: 1, ghosts: 1, rounds: 2, unanswered: 0, late: 0 },
+    large: [{ archivers: 1, droppers: 1, sweepers: 1, ghosts: 1, rounds: 2, unanswered: 0, late: 0 }],
+  },
 ];
