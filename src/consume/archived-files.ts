@@ -47,6 +47,8 @@ export function createArchivedFiles({ store, compression, telemetry }: ArchivedF
   const unpack: Unpack = (bytes, length) => compression.decompress('zstd', bytes, length);
 
   async function footerAt(key: string, bytes: number, known: number, signal: AbortSignal): Promise<FileFooter> {
+    // A store has no answer to a request for no bytes.
+    if (bytes === 0) throw damagedFile('it is empty');
     // All of a small one: whoever wants its footer wants its rows.
     let tail = await ranges.get({ key, ...tailRange(bytes, bytes <= FILE_TAIL_BYTES ? bytes : known) }, signal);
     const length = footerBytes(tail);

@@ -20,6 +20,8 @@ const compression = createFileCompression();
 /** As another version of zstd packs. */
 const other: FileCompression = { ...compression, compress: (bytes) => zlib.zstdCompressSync(bytes) };
 
+type Stored = Pick<Log, 'table' | 'store'> & { readonly topic: Pick<Log['topic'], 'id'> };
+
 export type ArchiveStep = {
   /** First offset that stays where it is. */
   readonly next: number;
@@ -91,7 +93,7 @@ export async function cutOff(log: Log, segment: SegmentId, start: number): Promi
 }
 
 /** Deletes index pages that end where the archive does or before, and their objects, as garbage collection does an hour later. */
-export async function cleanUp(log: Log, segment: SegmentId): Promise<void> {
+export async function cleanUp(log: Stored, segment: SegmentId): Promise<void> {
   const { through } = await archiveOf(log, segment);
   const { items } = await log.table.query({ pk: `p#${log.topic.id}#${segment}`, from: 'p', limit: 1_000 }, calm());
   for (const page of items.map(decodePage)) {
@@ -101,7 +103,7 @@ export async function cleanUp(log: Log, segment: SegmentId): Promise<void> {
   }
 }
 
-const archiveOf = (log: Log, segment: SegmentId): Promise<Archive> => readArchive(log, { topic: log.topic.id, segment }, calm());
+const archiveOf = (log: Stored, segment: SegmentId): Promise<Archive> => readArchive(log, { topic: log.topic.id, segment }, calm());
 
 async function putArchive(log: Log, state: Archive): Promise<void> {
   await log.table.put(
