@@ -9,9 +9,9 @@ import { createHeads } from '../state/heads.ts';
 import { createArchives } from '../state/known-archives.ts';
 import { oldMessagesOf } from './create-old-messages.ts';
 import { createPublishing, type Publishing, type PublishingPorts } from './create-publishing.ts';
-import { sweep } from './sweep.ts';
+import { sweep, type SweepingPorts } from './sweep.ts';
 
-export type BrokerPorts = PublishingPorts & { readonly authenticator: Authenticator };
+export type BrokerPorts = PublishingPorts & SweepingPorts & { readonly authenticator: Authenticator };
 
 /** A broker without its HTTP: the services that share what this instance has seen of heads and archives. */
 export type Broker = Publishing & {

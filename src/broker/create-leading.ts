@@ -6,9 +6,9 @@ import { createHeads } from '../state/heads.ts';
 import { createTopics } from '../topics/create-topics.ts';
 import type { Topics } from '../topics/topics.ts';
 import type { PublishingPorts } from './create-publishing.ts';
-import { sweep } from './sweep.ts';
+import { sweep, type SweepingPorts } from './sweep.ts';
 
-export type LeadingPorts = Omit<PublishingPorts, 'presigner' | 'sha256' | 'meter' | 'rebalanceMs'>;
+export type LeadingPorts = Omit<PublishingPorts, 'presigner' | 'sha256' | 'meter' | 'rebalanceMs'> & SweepingPorts;
 
 export type Leading = {
   readonly topics: Topics;

@@ -49,6 +49,7 @@ export type Instance = {
     readonly background: SystemBackground;
     readonly authenticator: Authenticator;
     readonly sha256: (text: string) => string;
+    readonly garbageAgeMs: number;
     readonly self?: MemberAddress;
   };
   /** For the app. */
@@ -81,6 +82,7 @@ export function assembleInstance(configuration: Configuration, parts: InstancePa
       }),
       authenticator: createAuthenticator(configuration.secrets),
       sha256: (text) => createHash('sha256').update(text).digest('hex'),
+      garbageAgeMs: configuration.garbageAgeMs,
       ...(self === undefined ? {} : { self }),
     },
     app: {

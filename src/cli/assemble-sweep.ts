@@ -9,19 +9,24 @@ import { invalid, KelpError } from '../model/errors.ts';
 import { failedIn } from '../model/sweep-report.ts';
 import { createHeads } from '../state/heads.ts';
 import type { FunctionParts } from './assemble-function.ts';
+import type { Lifetimes } from './lifetimes.ts';
 import { createScheduleHandler, type ScheduledWork, type ScheduleHandler } from './schedule-handler.ts';
 
 /**
  * The clean-up that nobody waits for, for a schedule; by hand, `{"dryRun": true}` only says what it would do. It asks nobody, leads
  * nobody, and any number of them may run at once.
  */
-export function assembleSweep({ table, store, clock, write }: FunctionParts): ScheduleHandler {
+export function assembleSweep(
+  { garbageAgeMs }: Pick<Lifetimes, 'garbageAgeMs'>,
+  { table, store, clock, write }: FunctionParts,
+): ScheduleHandler {
   const telemetry = createLogTelemetry({ clock, write });
   const wrapping = { clock, telemetry, random: createSystemRandom() };
   const { watch, settled } = createBackground(wrapping);
   const watched = watchedTable(wrapTable(table, wrapping), watch);
   const deps = {
     ...wrapping,
+    garbageAgeMs,
     table: watched,
     heads: createHeads(watched),
     store: watchedStore(wrapStore(store, wrapping), watch),

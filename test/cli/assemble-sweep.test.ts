@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { assembleSweep } from '../../src/cli/assemble-sweep.ts';
+import { GARBAGE_AGE_MS } from '../../src/model/archive-limits.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
@@ -23,7 +24,9 @@ beforeEach(async () => {
 
 function invoke(event: unknown, store = world.store) {
   const write = (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>);
-  return world.run(assembleSweep({ table: world.table, store, clock: world.clock, write })(event, contextOf(300_000)));
+  return world.run(
+    assembleSweep({ garbageAgeMs: GARBAGE_AGE_MS }, { table: world.table, store, clock: world.clock, write })(event, contextOf(300_000)),
+  );
 }
 
 const { complete: _, ...nothing } = NOTHING;
