@@ -32,30 +32,26 @@ export async function sweepTopicRetention(deps: RetentionDeps, sweep: TopicReten
   const { topic, dryRun, counts } = sweep;
   const { retention } = topic.settings;
   if (retention === undefined) return;
-  const onFailed = (segment: SegmentId, error: unknown): void => noteFailed(deps, sweep, segment, error);
-  const records = await readSegmentRecords(deps.table, { topic: topic.id, after: '' }, signal);
-  counts.examined += records.length;
-  const looks = await inParallel(records, SWEEP_PARALLEL_MAX, async ({ segment }) => {
+  const onFailed = (segment: SegmentId, error: unknown): void => noteFailed(deps, sweep, { segment, error });
+  const guarded = async <T>(segment: SegmentId, work: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await look(deps, topic, segment, signal);
+      return await work();
     } catch (error) {
       signal.throwIfAborted();
       onFailed(segment, error);
       return undefined;
     }
-  });
+  };
+  const records = await readSegmentRecords(deps.table, { topic: topic.id, after: '' }, signal);
+  counts.examined += records.length;
+  const looks = await inParallel(records, SWEEP_PARALLEL_MAX, ({ segment }) => guarded(segment, () => look(deps, topic, segment, signal)));
   const walks = looks.filter((walk) => walk !== undefined);
   const { cuts, complete } = await planWalks({ walks, bounds: boundsOf(retention, deps.clock.nowMs()), onFailed }, signal);
   if (!complete) counts.incomplete = true;
   const bySegment = Map.groupBy(cuts, ({ segment }) => segment);
-  await inParallel([...bySegment], SWEEP_PARALLEL_MAX, async ([segment, ours]) => {
-    try {
-      note(deps, sweep, dryRun ? ours : await apply(deps, topic, ours, signal));
-    } catch (error) {
-      signal.throwIfAborted();
-      onFailed(segment, error);
-    }
-  });
+  await inParallel([...bySegment], SWEEP_PARALLEL_MAX, ([segment, ours]) =>
+    guarded(segment, async () => note(deps, sweep, dryRun ? ours : await apply(deps, topic, ours, signal))),
+  );
 }
 
 function boundsOf({ maxAgeSeconds, maxBytes }: Retention, nowMs: number): RetentionBounds {
@@ -91,7 +87,9 @@ function note({ telemetry }: RetentionDeps, { topic, dryRun, counts }: TopicRete
   }
 }
 
-function noteFailed({ telemetry }: RetentionDeps, { topic, counts }: TopicRetention, segment: SegmentId, error: unknown): void {
+type Failed = { readonly segment: SegmentId; readonly error: unknown };
+
+function noteFailed({ telemetry }: RetentionDeps, { topic, counts }: TopicRetention, { segment, error }: Failed): void {
   // The topic was deleted meanwhile.
   if (error instanceof KelpError && error.code === 'segment-not-found') return;
   counts.failed += 1;
