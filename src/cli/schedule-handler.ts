@@ -42,7 +42,8 @@ export function createScheduleHandler({ clock, telemetry, work, settled }: Sched
       counts: telemetry.takeCounts(),
     });
     const ms = Math.max(0, context.getRemainingTimeInMillis() - work.endMs - RUNTIME_MARGIN_MS);
-    const deadline = clock.deadline(ms);
+    // What is kept for the end is more than there is: nothing may begin, which a timer would let it do.
+    const deadline = ms === 0 ? AbortSignal.abort(new DOMException('no time is left', 'TimeoutError')) : clock.deadline(ms);
     try {
       const done = await work.run(event, deadline);
       telemetry.log('info', work.done, { ...done, ...told() });

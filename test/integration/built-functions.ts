@@ -31,6 +31,8 @@ export type BuiltFunctions = {
   rebalance(table: TableAddress, environment?: Readonly<Record<string, string>>): Promise<ScheduleHandler>;
   /** The same of the one that sweeps. */
   sweep(store: StoreAddress, table: TableAddress): Promise<ScheduleHandler>;
+  /** The same of the one that archives. */
+  archive(store: StoreAddress, table: TableAddress): Promise<ScheduleHandler>;
   /** Where a bundle is. */
   file(name: string): string;
   remove(): void;
@@ -69,6 +71,7 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
     },
     rebalance: (table, environment = {}) => coldStart('rebalance', { ...tableVariables(table), ...environment }),
     sweep: (store, table) => coldStart('sweep', { ...tableVariables(table), ...storeVariables(store) }),
+    archive: (store, table) => coldStart('archive', { ...tableVariables(table), ...storeVariables(store) }),
     file: (name) => join(dir, `${name}.mjs`),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };

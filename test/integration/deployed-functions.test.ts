@@ -134,6 +134,16 @@ describe('many at once', () => {
 });
 
 test(
+  'the role of the archiver is enough for what it does',
+  async () => {
+    const { payload, ...invoked } = await stack.invoke('archive');
+    expect(invoked).toEqual({ status: 200, failed: false });
+    expect(JSON.parse(payload)).toMatchObject({ held: 0, failed: 0, complete: true });
+  },
+  TEST_MS,
+);
+
+test(
   'the role of the sweeper is enough for what it does',
   async () => {
     await send('PUT', '/v1/topics/deleted', { body: { partitionKey: 'key' } });

@@ -88,7 +88,7 @@ test(
     expect(readBuffered).toEqual(allowed['read']);
     const ways = Object.fromEntries(
       await Promise.all(Object.entries(allowed).map(async ([name, actions]) => [name, await wayTo(table, actions)] as const)),
-    ) as Record<'broker' | 'read' | 'leader' | 'rebalance' | 'sweep', Way>;
+    ) as Record<'broker' | 'read' | 'leader' | 'rebalance' | 'sweep' | 'archive', Way>;
     const handlers = new Map<string, FunctionHandler>();
     const handlerOf = (name: string): FunctionHandler => handlers.get(name) as FunctionHandler;
     const member = { KELP_INTERNAL_SECRET: 'a-secret-among-brokers', KELP_PUBLIC_URL: await startGateway(handlerOf) };
@@ -113,6 +113,10 @@ test(
     }
     expect(await hot.openSegments()).toHaveLength(2);
 
+    // What was split is sealed, and so it is due at once.
+    const archive = await built.archive(store, ways.archive.table);
+    expect(await archive({}, contextOf(290_000))).toMatchObject({ held: 0, failed: 0, complete: true });
+
     await stopDeletions(send, ways.leader.proxy);
     const clock = createSystemClock();
     const stores = { table: createLeanTable({ ...table, clock }), store: createLeanStore({ ...store, clock }) };
@@ -128,7 +132,7 @@ test(
       }),
     );
 
-    expect(Object.values(ways).map((way) => way.denied())).toEqual([0, 0, 0, 0, 0]);
+    expect(Object.values(ways).map((way) => way.denied())).toEqual([0, 0, 0, 0, 0, 0]);
     const used = Object.entries(ways).map(([name, way]) => [name, [...way.used].toSorted()]);
     expect(Object.fromEntries(used)).toEqual(
       Object.fromEntries(Object.entries(allowed).map(([name, actions]) => [name, actions.toSorted()])),

@@ -71,9 +71,9 @@ describe('the platform leaves 400 ms, and storage takes 2 s', () => {
   );
 
   test(
-    'a read, a change, a rebalancing, a sweep: each ends before',
+    'a read, a change, a rebalancing, a sweep, archiving: each ends before',
     async () => {
-      const [read, leader, rebalance, sweep] = await Promise.all(['read', 'leader', 'rebalance', 'sweep'].map(start));
+      const [read, leader, rebalance, sweep, archive] = await Promise.all(['read', 'leader', 'rebalance', 'sweep', 'archive'].map(start));
       slow(store);
       slow(table);
       const http = await Promise.all([
@@ -91,6 +91,10 @@ describe('the platform leaves 400 ms, and storage takes 2 s', () => {
       expect(rebalanced.error?.code).toBe('out-of-time');
       expectInTime((await sweep?.invoke({}, LEFT_MS)) as Invoked);
       expect(sweep?.lines().at(-1)).toMatchObject({ message: 'swept', complete: false });
+      // What it keeps of its time for the file that it is at is more than there is.
+      const archived = (await archive?.invoke({}, LEFT_MS)) as Invoked;
+      expectInTime(archived);
+      expect(archived.error?.code).toBe('out-of-time');
       expect(await world.holder()).toBe('');
     },
     TEST_MS,
