@@ -64,10 +64,10 @@ describe('of messages that become files', { timeout: STEP_MS }, () => {
   });
 
   test('only older ones are seen while nobody archives', async () => {
-    await world.whileArchiving(async () => {
-      await Promise.all([untilArchived(log.topic, 6_000), untilArchived(zones, TIMES_MS.length)]);
-      await Promise.all([untilArchived(names, 1), untilArchived(others, 1)]);
-    });
+    const archiver = await world.startArchiving();
+    await Promise.all([untilArchived(log.topic, 6_000), untilArchived(zones, TIMES_MS.length)]);
+    await Promise.all([untilArchived(names, 1), untilArchived(others, 1)]);
+    await archiver.stop();
     await log.publish(4_000);
     for (const reader of READERS) {
       const found = await world.reader(reader).flights({ ...(await placeOf(log.topic)), date: DATE });
@@ -78,21 +78,20 @@ describe('of messages that become files', { timeout: STEP_MS }, () => {
   test('three readers and the API see all together, none twice, at any moment and in the end', async () => {
     expect((await world.call('PATCH', `/v1/topics/others-${mark}`, { schema: OTHER_SCHEMA })).status).toBe(200);
     await world.publish(`others-${mark}`, { key: 'a', timestampMs: 3, body: '{"Key":9223372036854775807}' });
-    await world.whileArchiving(async () => {
-      // What a reader sees then is more than before, and not all.
-      for (let moments = 0; moments < 2 * READERS.length;) {
-        const publishing = log.publish(2_000);
-        const place = await placeOf(log.topic);
-        const { keys } = await log.topic.files();
-        for (const reader of READERS) {
-          const found = await world.reader(reader).flights({ ...place, files: keys, date: DATE });
-          const { seen, rest } = await log.check(found, publishing);
-          if (seen > 6_000 && rest > 0) moments += 1;
-        }
-        await publishing;
+    await world.startArchiving();
+    // What a reader sees then is more than before, and not all.
+    for (let moments = 0; moments < 2 * READERS.length;) {
+      const publishing = log.publish(2_000);
+      const place = await placeOf(log.topic);
+      const { keys } = await log.topic.files();
+      for (const reader of READERS) {
+        const found = await world.reader(reader).flights({ ...place, files: keys, date: DATE });
+        const { seen, rest } = await log.check(found, publishing);
+        if (seen > 6_000 && rest > 0) moments += 1;
       }
-      await Promise.all([untilArchived(log.topic, log.published().length), untilArchived(others, 2)]);
-    });
+      await publishing;
+    }
+    await Promise.all([untilArchived(log.topic, log.published().length), untilArchived(others, 2)]);
     for (const reader of READERS) {
       const found = await world.reader(reader).flights({ ...(await placeOf(log.topic)), date: DATE });
       expect(await log.check(found), reader).toEqual({ seen: log.published().length, rest: 0 });

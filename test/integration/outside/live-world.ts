@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { createChildren } from '../../../infra/local/processes.ts';
 import { CACHE_DIR, findDataReaders } from '../../../infra/local/tools.ts';
 import { freshTable, sharedStack, type StoreAddress } from '../../stack.ts';
-import { callerOf, ROOT_TOKEN, runServe } from '../run-serve.ts';
+import { callerOf, ROOT_TOKEN, runServe, type Served } from '../run-serve.ts';
 import { type LiveReader, type ReaderName, READERS, startReader } from './live-readers.ts';
 import { type LiveTopic, liveTopic } from './live-topic.ts';
 
@@ -26,8 +26,8 @@ export type LiveWorld = {
   /** `body`: the value, as it stands there. */
   publish(name: string, message: { readonly key: string; readonly timestampMs: number; readonly body: string }): Promise<void>;
   reader(name: ReaderName): LiveReader;
-  /** Runs with one more broker, which archives what is committed at once. */
-  whileArchiving(work: () => Promise<void>): Promise<void>;
+  /** Starts one more broker, which archives at once what is committed. `stop` ends it, as the end of the world does. */
+  startArchiving(): Promise<{ stop(): Promise<void> }>;
   stop(): Promise<void>;
 };
 
@@ -39,6 +39,7 @@ export async function startWorld(signal: AbortSignal): Promise<LiveWorld> {
   const table = await freshTable('dynoxide', signal);
   const broker = await runServe({ store, table, environment: BERLIN });
   const readers = new Map(READERS.map((name) => [name, startReader(name, store, { modules, home: dir })]));
+  const running = [broker];
   const call = callerOf(broker);
   return {
     url: broker.url,
@@ -56,22 +57,22 @@ export async function startWorld(signal: AbortSignal): Promise<LiveWorld> {
       expect((await fetch(`${broker.url}/v1/topics/${name}/messages`, { method: 'POST', headers, body: text })).status).toBe(200);
     },
     reader: (name) => readers.get(name) ?? expect.unreachable(`${name} runs`),
-    async whileArchiving(work) {
+    async startArchiving() {
       const archiver = await runServe({ store, table, environment: ARCHIVING });
-      try {
-        await work();
-      } finally {
-        archiver.signal('SIGTERM');
-        await archiver.exited;
-      }
+      running.push(archiver);
+      return { stop: () => stopServed(archiver) };
     },
     async stop() {
       for (const reader of readers.values()) reader.stop();
-      broker.signal('SIGTERM');
-      await broker.exited;
+      await Promise.all(running.map(stopServed));
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+async function stopServed(served: Served): Promise<void> {
+  served.signal('SIGTERM');
+  await served.exited;
 }
 
 /** Until a topic has so many messages in files. */
