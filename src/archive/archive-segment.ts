@@ -63,7 +63,10 @@ async function archiveFrom(deps: ArchiveDeps, place: Place, archive: Archive, si
     return takeOver(deps, { ...place, archive, record: found }, signal);
   }
   const { record: planned, sinceMs, unchecked } = await planNext(deps, { topic, archive, head }, signal);
-  if (unchecked) return hold(deps, place, new KelpError('unavailable', 'unchecked', 'batches of an upload were not looked at'), sinceMs);
+  if (unchecked) {
+    const error = new KelpError('unavailable', 'unchecked', 'batches of an upload were not looked at');
+    return { ...hold(deps, place, error), sinceMs };
+  }
   if (planned === undefined) return { step: 'idle', sinceMs };
   const record = await putFileRecord(deps, head, planned, signal);
   if (record.atMs !== planned.atMs && isOthers(record, deps.clock.nowMs())) return { step: 'busy', sinceMs };
@@ -103,8 +106,8 @@ async function write(deps: ArchiveDeps, { topic, segment, archive, record }: Beg
 }
 
 /** Nothing of it goes, and other segments go on. For people to look at. */
-function hold({ telemetry }: ArchiveDeps, { topic, segment }: Place, error: KelpError, sinceMs?: number): ArchiveStep {
+function hold({ telemetry }: ArchiveDeps, { topic, segment }: Place, error: KelpError): ArchiveStep {
   telemetry.count('kelp.archive.held', 1);
   telemetry.log('error', 'messages cannot be archived', { ...error.extra, topic: topic.name, segment, error });
-  return { step: 'held', ...(sinceMs === undefined ? {} : { sinceMs }) };
+  return { step: 'held' };
 }

@@ -42,7 +42,7 @@ async function walk(deps: ArchiveDeps, { topic, archive, head }: Place, signal: 
       ({ sinceMs } = longer);
       if (!mayBeDue({ head, archive, sinceMs, nowMs: deps.clock.nowMs() }, deps)) return { plan, ended: false, unchecked: false, sinceMs };
     }
-    if (endsBefore(plan, entry, archive, deps)) return { plan, ended: true, unchecked: false, sinceMs };
+    if (endsBefore(plan, entry, { archive, fileBytesMax: deps.fileBytesMax })) return { plan, ended: true, unchecked: false, sinceMs };
     if (await isUnchecked(deps, topic, entry, signal)) return { plan, ended: false, unchecked: true, sinceMs };
     plan = longer;
   }

@@ -44,10 +44,14 @@ export function withEntry(plan: RecordPlan, entry: Entry, end = endOf(entry)): R
 }
 
 /** Whether a file ends before this entry: it would be too large with it, or have messages of two days. */
-export function endsBefore(plan: RecordPlan, entry: Entry, { through, bytes }: Archive, { fileBytesMax }: FileBounds): boolean {
+export function endsBefore(
+  plan: RecordPlan,
+  entry: Entry,
+  { archive, fileBytesMax }: Pick<FileBounds, 'fileBytesMax'> & { readonly archive: Archive },
+): boolean {
   if (plan.sinceMs === undefined) return false;
   const longer = withEntry(plan, entry);
-  if (longer.bytes - bytes > fileBytesMax || longer.next - through > FILE_MESSAGES_MAX) return true;
+  if (longer.bytes - archive.bytes > fileBytesMax || longer.next - archive.through > FILE_MESSAGES_MAX) return true;
   return dateOf(committedMsOf(longer.guard)) !== dateOf(plan.sinceMs);
 }
 

@@ -148,7 +148,7 @@ describe('a file', () => {
           entriesInside = 0;
         };
         for (const each of entries) {
-          if (endsBefore(plan, each, archive, { ...BOUNDS, fileBytesMax })) close();
+          if (endsBefore(plan, each, { archive, fileBytesMax })) close();
           plan = withEntry(plan, each);
           entriesInside += 1;
         }
@@ -167,7 +167,7 @@ describe('a file', () => {
     ['the same day', { timeMs: START_MS + 59_999 }, false],
     ['another day by a clock that is behind', { timeMs: START_MS - DAY_MS }, false],
   ])('ends before %s', (_, options, ends) => {
-    expect(endsBefore(withEntry(beginRecord(EMPTY), entry(0)), entry(1, options), EMPTY, BOUNDS)).toBe(ends);
+    expect(endsBefore(withEntry(beginRecord(EMPTY), entry(0)), entry(1, options), { archive: EMPTY, ...BOUNDS })).toBe(ends);
   });
 
   const head = (rest: Partial<Head>): Head =>
@@ -218,7 +218,7 @@ describe('a file', () => {
           let all = beginRecord(EMPTY);
           let ended = false;
           for (const each of entries) {
-            ended ||= endsBefore(all, each, EMPTY, bounds);
+            ended ||= endsBefore(all, each, { archive: EMPTY, ...bounds });
             if (!ended) all = withEntry(all, each);
           }
           const due = ended || isDue(all, { head: whole, archive: EMPTY, nowMs }, bounds);
