@@ -44,7 +44,7 @@ export function createArchivedFiles({ store, compression, telemetry }: ArchivedF
   const ranges = createObjectRanges({ store, telemetry, bytesMax: FILE_RANGES_CACHE_BYTES_MAX });
   const footers = createRecent<FileFooter>(FILE_GROUPS_KNOWN_MAX);
   const groups = createRecent<Promise<GroupRows>>(FILE_ROWS_CACHE_BYTES_MAX);
-  const unpack: Unpack = (bytes, length) => compression.decompress('zstd', bytes, length);
+  const unpack: Unpack = (bytes, expected) => compression.decompress('zstd', bytes, { expected });
 
   async function footerAt(key: string, bytes: number, known: number, signal: AbortSignal): Promise<FileFooter> {
     // A store has no answer to a request for no bytes.

@@ -44,7 +44,7 @@ export async function archive(log: Log, segment: SegmentId, { next, state = 'wri
     ...file,
     state,
     guard: '',
-    highestTimestampMs: Math.max(before.highestTimestampMs, ...messages.map(({ timestampMs }) => timestampMs)),
+    highestTimestampMs: messages.reduce((highest, { timestampMs }) => Math.max(highest, timestampMs), before.highestTimestampMs),
     bytes: 0,
     columns: [],
     atMs: 0,

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import zlib, { type ZlibOptions, type ZstdOptions } from 'node:zlib';
 import { KelpError } from '../../model/errors.ts';
 import type { Bytes } from '../../model/message.ts';
-import type { Codec, Compression } from '../../ports/compression.ts';
+import type { Bound, Codec, Compression } from '../../ports/compression.ts';
 
 /** Up to here a call on the spot is cheaper than a trip to the thread pool (50 microseconds), and blocks for 0.1 ms at most. */
 const COMPRESS_SYNC_BYTES_MAX = 65_536;
@@ -54,8 +54,9 @@ export function createCompression({ codec }: { readonly codec: Codec }): Compres
       const packed = await pack(bytes, packOptions(bytes.length));
       return packed.length < bytes.length ? { codec, bytes: packed } : plain;
     },
-    decompress: async (from, bytes, bytesMax) => {
-      if (from !== 'none') return unpack(from, bytes, bytesMax);
+    decompress: async (from, bytes, bound) => {
+      const bytesMax = typeof bound === 'number' ? bound : bound.expected;
+      if (from !== 'none') return unpack(from, bytes, { bytesMax, chunkBytes: chunkBytesOf(bytes.length, bound) });
       if (bytes.length > bytesMax) throw tooLarge(bytesMax);
       return bytes;
     },
@@ -78,10 +79,19 @@ function packOptions(length: number): Options {
   return { level: LEVEL, params: { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL }, chunkSize: length + (length >> 8) + 128 };
 }
 
-async function unpack(codec: Packed, bytes: Bytes, bytesMax: number): Promise<Bytes> {
+type Room = { readonly bytesMax: number; readonly chunkBytes: number };
+
+/** Each chunk costs a trip to the thread pool, and several a copy of them all. */
+const chunkBytesOf = (length: number, bound: Bound): number =>
+  typeof bound === 'number'
+    ? Math.min(Math.max(length * EXPANSION, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX)
+    : Math.max(bound.expected, CHUNK_BYTES_MIN);
+
+async function unpack(codec: Packed, bytes: Bytes, room: Room): Promise<Bytes> {
+  const { bytesMax } = room;
   if (bytesMax < 1) throw tooLarge(bytesMax);
   try {
-    return taken(await unpackBounded(codec, bytes, bytesMax), bytes);
+    return taken(await unpackBounded(codec, bytes, room), bytes);
   } catch (error) {
     if (isOverflow(error)) throw tooLarge(bytesMax);
     if (isDamage(error)) throw new KelpError('invalid', 'invalid-compression', `not valid ${codec}`, { cause: error });
@@ -89,23 +99,24 @@ async function unpack(codec: Packed, bytes: Bytes, bytesMax: number): Promise<By
   }
 }
 
-async function unpackBounded(codec: Packed, bytes: Bytes, bytesMax: number): Promise<Unpacked> {
+async function unpackBounded(codec: Packed, bytes: Bytes, room: Room): Promise<Unpacked> {
   const { sync, pooled } = unpacks[codec];
-  if (bytes.length > DECOMPRESS_SYNC_BYTES_MAX) return pooled(bytes, unpackOptions(bytes.length, bytesMax));
-  const syncBytesMax = Math.min(bytesMax, DECOMPRESSED_SYNC_BYTES_MAX);
+  const isLarge = bytes.length > DECOMPRESS_SYNC_BYTES_MAX || room.chunkBytes > DECOMPRESSED_SYNC_BYTES_MAX;
+  if (isLarge) return pooled(bytes, unpackOptions(room));
+  const syncBytesMax = Math.min(room.bytesMax, DECOMPRESSED_SYNC_BYTES_MAX);
   try {
-    return sync(bytes, unpackOptions(bytes.length, syncBytesMax));
+    return sync(bytes, unpackOptions({ ...room, bytesMax: syncBytesMax }));
   } catch (error) {
-    if (!isOverflow(error) || syncBytesMax === bytesMax) throw error;
-    return pooled(bytes, unpackOptions(bytes.length, bytesMax));
+    if (!isOverflow(error) || syncBytesMax === room.bytesMax) throw error;
+    return pooled(bytes, unpackOptions(room));
   }
 }
 
-function unpackOptions(length: number, bytesMax: number): Options & { info: true } {
+function unpackOptions({ bytesMax, chunkBytes }: Room): Options & { info: true } {
   return {
     info: true,
     maxOutputLength: bytesMax,
-    chunkSize: Math.min(Math.max(length * EXPANSION, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX),
+    chunkSize: chunkBytes,
     params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
   };
 }
