@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Cut, type Kept, planRetention, type RetentionBounds, type Unit } from '../../../src/archive/retention/plan-retention.ts';
 import { planWalks } from '../../../src/archive/retention/walk-segments.ts';
-import { RETENTION_UNITS_AHEAD_MAX } from '../../../src/model/archive-limits.ts';
+import { RETENTION_UNITS_AHEAD_MAX, RETENTION_UNITS_MAX } from '../../../src/model/archive-limits.ts';
 import { segmentId } from '../../../src/model/ids.ts';
 
 const forEver = new AbortController().signal;
@@ -158,6 +158,19 @@ describe('what is read of a segment for it', () => {
     ]);
     expect(old.read.units).toBeLessThanOrEqual(991 + RETENTION_UNITS_AHEAD_MAX);
     expect(young.read.units).toBeLessThanOrEqual(9 + RETENTION_UNITS_AHEAD_MAX);
+  });
+
+  test('has an end: what was found by then goes, and the next one goes on', async () => {
+    async function* endless(): AsyncGenerator<Unit, void> {
+      for (let end = 1; ; end += 1) yield { end, committedMs: 1, bytes: end };
+    }
+    const walk = { kept: { ...many(0, 1), units: [], more: true }, units: endless() };
+    const plan = await planWalks({ walks: [walk], bounds: { committedMs: 1 }, onFailed: () => undefined }, forEver);
+    const end = RETENTION_UNITS_MAX;
+    expect(plan).toEqual({
+      cuts: [{ segment: 's0000000', reason: 'max-age', from: 0, to: { end, committedMs: 1, bytes: end }, bytes: end }],
+      complete: false,
+    });
   });
 
   test('leaves out a segment that cannot be read, and lets the others go on', async () => {

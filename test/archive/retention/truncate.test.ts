@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { archiveNext } from '../../../src/archive/archive-segment.ts';
 import { truncate } from '../../../src/archive/retention/truncate.ts';
-import { headKey } from '../../../src/format/item-key.ts';
+import { fileRecordSortKey, headKey, pageKey } from '../../../src/format/item-key.ts';
+import { encodePage } from '../../../src/format/page-item.ts';
+import { DROPPED_ENTRIES_MAX } from '../../../src/model/archive-limits.ts';
 import { KelpError } from '../../../src/model/errors.ts';
-import { segmentId } from '../../../src/model/ids.ts';
+import type { Entry } from '../../../src/model/head.ts';
+import { type CommitId, type Minute, type ObjectId, segmentId } from '../../../src/model/ids.ts';
+import { HEAD_ENTRIES_MAX } from '../../../src/model/limits.ts';
+import { formatCommitId } from '../../../src/protocol/commit-id.ts';
 import { message } from '../../publish/requests.ts';
 import { interceptTable } from '../../simulation/intercept.ts';
 import { createTestWorld } from '../../simulation/test-broker.ts';
@@ -28,6 +33,24 @@ const upTo = (at: Scene, offset: number) =>
 async function* unreadable(): AsyncGenerator<readonly never[], void, undefined> {
   yield [];
   throw new KelpError('unavailable', 'store-unavailable', 'planted');
+}
+
+/** Commits of one message each, in full pages that were put by hand. */
+async function longAgo({ world, topic, segment }: Scene, count: number): Promise<void> {
+  const key = headKey(topic.id, segment);
+  let guard = '' as CommitId | '';
+  for (let first = 0; first < count; first += HEAD_ENTRIES_MAX) {
+    const entries = Array.from({ length: Math.min(HEAD_ENTRIES_MAX, count - first) }, (_, n): Entry => {
+      const cid = formatCommitId(1_000 + first + n, 'instance', 1);
+      const object = { minute: '00000001' as Minute, id: 'oaaaaaaaaaaaaaaa' as ObjectId };
+      return { cid, offset: first + n, object, runs: [{ start: 0, bytes: 1, count: 1 }], highestTimestampMs: 0 };
+    });
+    guard = entries.at(-1)?.cid ?? guard;
+    const page = { first, next: first + entries.length, guard, highestTimestampMs: 0, entries };
+    await world.table.put(pageKey(topic.id, segment, first), encodePage(page), [], world.signal);
+  }
+  const head = await world.table.get(key, world.signal);
+  await world.table.put(key, { ...head, h: count, tail: count, g: guard, ht: 0, messages: count, bytes: count }, [], world.signal);
 }
 
 describe('truncation by hand', () => {
@@ -70,6 +93,23 @@ describe('truncation by hand', () => {
       }
       expect(await places(at)).toEqual(['12/12/12']);
     }
+  });
+
+  test('of very many commits takes several records, and each is done once it is done', async () => {
+    const at = await sceneOf(createTestWorld());
+    await longAgo(at, DROPPED_ENTRIES_MAX + 100);
+    const killed = at.world.broker({
+      table: interceptTable(at.world.table, (call, make) =>
+        call.op === 'put' && call.key.sk === fileRecordSortKey(DROPPED_ENTRIES_MAX)
+          ? Promise.reject(new KelpError('invalid', 'table-refused', 'planted'))
+          : make(),
+      ),
+    });
+    const offset = DROPPED_ENTRIES_MAX + 50;
+    await expect(at.world.run(truncateOf(killed, at.topic, { segment: at.segment, offset }))).rejects.toThrow('planted');
+    expect(await places(at)).toEqual([`${DROPPED_ENTRIES_MAX}/${DROPPED_ENTRIES_MAX}/${DROPPED_ENTRIES_MAX + 100}`]);
+    expect(await upTo({ ...at, broker: at.world.broker() }, offset)).toMatchObject({ from: DROPPED_ENTRIES_MAX, start: offset });
+    await checkKept(at.world, at.topic);
   });
 
   test('of several segments, one of which fails, ends with its error once the others have ended', async () => {
