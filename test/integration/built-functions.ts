@@ -77,13 +77,15 @@ export async function buildFunctions(): Promise<BuiltFunctions> {
   };
 }
 
-const READ = /^\/v1\/topics\/[^/]+\/(?:segments\/[^/]+\/)?messages$/;
+const READ = /^\/v1\/topics\/[^/]+\/(?:(?:segments\/[^/]+\/)?messages|files)$/;
+const TRUNCATE = /^\/v1\/topics\/[^/]+\/truncate$/;
 const LEAD = /^\/v1\/(?:topics\/[^/]+(?:\/segments\/(?:merge|[^/]+\/(?:brokers|split)))?|rebalance|sweep|brokers\/[^/]+\/drain)$/;
 
 /** Where the gateway of the stack sends an event. */
 export function functionOf({ rawPath, requestContext }: Parameters<FunctionHandler>[0]): Exclude<HttpFunction, 'read'> {
   const isGet = ['GET', 'HEAD'].includes(requestContext.http.method);
   if (isGet) return READ.test(rawPath) ? 'readBuffered' : 'broker';
+  if (TRUNCATE.test(rawPath)) return 'readBuffered';
   return LEAD.test(rawPath) ? 'leader' : 'broker';
 }
 

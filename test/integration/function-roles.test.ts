@@ -116,6 +116,12 @@ test(
     // What was split is sealed, and so it is due at once.
     const archive = await built.archive(store, ways.archive.table);
     expect(await archive({}, contextOf(290_000))).toMatchObject({ held: 0, failed: 0, complete: true });
+    expect((await send('GET', '/v1/topics/hot/files')).json).toMatchObject({ files: [{ segment: 's0000000', firstOffset: 0 }] });
+    const cut = await send('POST', '/v1/topics/hot/truncate', { body: { timestamp: Date.now() } });
+    expect(cut.json).toMatchObject({
+      complete: true,
+      segments: expect.arrayContaining([expect.objectContaining({ segment: 's0000000', from: 0 })]),
+    });
 
     await stopDeletions(send, ways.leader.proxy);
     const clock = createSystemClock();
