@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,8 @@ export type OwnStack = {
   killStore(): Promise<void>;
   /** Starts it on the same data and ports; resolves once it takes writes. */
   restartStore(): Promise<void>;
+  /** Lines for SeaweedFS's own shell, under its lock; answers what it says. */
+  weedShell(...lines: readonly string[]): string;
   killTable(): Promise<void>;
   restartTable(): Promise<void>;
   /** Ends everything and removes the folder. */
@@ -46,6 +49,11 @@ export async function startOwnStack(): Promise<OwnStack> {
     filer: store.filer,
     table: tableAddress(table),
     killStore: () => store.kill(),
+    weedShell: (...lines) => {
+      const addresses = [`-master=127.0.0.1:${ports.at(0)}`, `-filer=127.0.0.1:${ports.at(2)}`];
+      const input = ['lock', ...lines, 'unlock', 'exit', ''].join('\n');
+      return execFileSync(weed, ['shell', ...addresses], { input, encoding: 'utf8', timeout: START_MS });
+    },
     killTable: () => table.kill(),
     restartStore: async () => void (store = await startStore()),
     restartTable: async () => void (table = await startItsTable()),

@@ -26,7 +26,8 @@ import { publishOf } from '../publish/requests.ts';
 import type { TestWorld } from '../simulation/test-broker.ts';
 import { interceptStore, type StoreCall, interceptTable, type TableCall } from '../simulation/intercept.ts';
 
-const ALL = 100_000;
+/** What stores list at a time; tests have less. */
+const ALL = 1_000;
 
 export const NOTHING: SweptGarbage & Complete = {
   neverCommitted: 0,
@@ -112,8 +113,10 @@ export async function archive(
   return ended;
 }
 
+type Looking = Pick<TestWorld, 'table' | 'store' | 'signal'>;
+
 /** What there is of a topic besides heads and records, by its kind. */
-export async function left({ table, store, signal }: TestWorld, topic: Topic, segments: readonly SegmentId[]) {
+export async function left({ table, store, signal }: Looking, topic: Topic, segments: readonly SegmentId[]) {
   const objects = async (prefix: string): Promise<number> => (await store.list(prefix, { limit: ALL }, signal)).objects.length;
   const items = async (pk: string, range: { readonly from?: string; readonly to?: string } = {}): Promise<number> =>
     (await table.query({ pk, ...range, limit: ALL }, signal)).items.length;
@@ -130,7 +133,7 @@ export async function left({ table, store, signal }: TestWorld, topic: Topic, se
 }
 
 /** Keys of batch objects that no head and no page names. Rejects where one that they name is not there. */
-export async function unreferenced({ table, store, signal }: TestWorld, topic: Topic): Promise<string[]> {
+export async function unreferenced({ table, store, signal }: Looking, topic: Topic): Promise<string[]> {
   const named = new Set<string>();
   const item = await table.get(topicKey(topic.id), signal);
   for (const segment of item === undefined ? [] : segmentsOf(decodeTopic(item))) {
