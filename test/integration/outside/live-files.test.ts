@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dateOf } from '../../../src/model/archived-file.ts';
-import { TIMESTAMP_MS_MAX } from '../../../src/model/limits.ts';
+import { TIMES_MS } from './berlin-times.ts';
 import { createFlightLog, DATE, type FlightLog } from './flight-log.ts';
 import { type FoundRows, type ReaderName, READERS, type Where } from './live-readers.ts';
 import type { LiveTopic } from './live-topic.ts';
@@ -9,18 +9,6 @@ import { prepareReadme, readmeBlock, runBlock } from './readme-block.ts';
 
 /** The readers are fetched on first use, and a machine that is busy takes its time for each. */
 const SETUP_MS = 600_000;
-
-/** Each of these hours is the same one twice, or none at all, where clocks are set in Berlin; or its name begins with a zero. */
-const TIMES_MS = [
-  '2026-10-25T00:30Z',
-  '2026-10-25T01:30Z',
-  '2026-03-29T01:30Z',
-  '2026-10-26T08:00Z',
-  '2026-10-26T09:00Z',
-  '2026-10-26T10:00Z',
-]
-  .map((time) => Date.parse(time))
-  .concat(0, TIMESTAMP_MS_MAX);
 
 const NAMES_SCHEMA = {
   properties: {

@@ -15,6 +15,7 @@ import { TIMESTAMP_MS_MAX } from '../../../src/model/limits.ts';
 import type { Header, Message } from '../../../src/model/message.ts';
 import { archived, fileOf, jsonMessage, SOME_TIME_MS, write } from '../../archive/some-file.ts';
 import { freshPrefix, sharedStack } from '../../stack.ts';
+import { TIMES_MS } from './berlin-times.ts';
 
 const SCRIPT = join(import.meta.dirname, 'read-files.py');
 /** The readers are fetched on first use, and a machine that is busy takes its time for each. */
@@ -47,18 +48,6 @@ const text = (value: string): Buffer => Buffer.from(value);
 const stored: Stored[] = [];
 const dir = mkdtempSync(join(tmpdir(), 'kelp-outside-'));
 let modules: string;
-
-/** Each of these hours is the same one twice, or none at all, where clocks are set. */
-const TIMES_MS = [
-  '2026-10-25T00:30Z',
-  '2026-10-25T01:30Z',
-  '2026-03-29T01:30Z',
-  '2026-10-26T08:00Z',
-  '2026-10-26T09:00Z',
-  '2026-10-26T10:00Z',
-]
-  .map((time) => Date.parse(time))
-  .concat(0, TIMESTAMP_MS_MAX);
 
 const headers: Header[] = [
   { name: 'größe', value: text('1') },
