@@ -164,9 +164,11 @@ describe('a sweep', () => {
     expect(await places(at)).toEqual(['0/0/3']);
   });
 
-  test('goes through sealed segments, and finds them done', async () => {
+  test('goes through sealed segments, and finds them done; readers pass over them, wherever they were', async () => {
     const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60 });
     await commits(at, 3);
+    const begun = await readTopic(at, 'earliest', 1);
+    expect(begun.read).toEqual([`${at.segment}:0`]);
     await replaceSegment(at.world, at.topic, { segment: at.segment, children: 2 });
     await at.world.clock.advance(60_000);
     await commits(at, 1);
@@ -174,6 +176,9 @@ describe('a sweep', () => {
     expect((await places(at))[0]).toBe('3/3/3');
     expect(await sweep(at)).toEqual({ ...NOTHING, examined: 3 });
     await checkKept(at.world, at.topic);
+    const kept = (await readTopic(at, 'earliest')).read;
+    expect(kept).toEqual([expect.stringMatching(/^s000000[12]:0$/)]);
+    expect((await readTopic(at, begun.cursor)).read).toEqual(kept);
   });
 
   test('leaves what it can not read to the next one, and goes on with others', async () => {
@@ -220,5 +225,19 @@ describe('a sweep', () => {
     expect(await sweep(at)).toEqual({ ...NOTHING, examined: 0 });
   });
 });
+
+/** By an instance that has seen nothing: `segment:offset` of each message. */
+async function readTopic(
+  { world, topic }: Scene,
+  cursor: string,
+  messagesMax = 100,
+): Promise<{ readonly read: string[]; readonly cursor: string }> {
+  const { consumer } = world.broker();
+  const page = await world.run(consumer.readTopic(topic, { cursor, messagesMax, bytesMax: 1_000_000, waitMs: 0 }, world.signal));
+  const read = page.slices.flatMap(({ segment, from, to }) =>
+    Array.from({ length: to - from }, (_, index) => `${segment}:${from + index}`),
+  );
+  return { read, cursor: page.cursor };
+}
 
 const sweepWith = ({ world, ...at }: Scene) => sweep({ ...at, world, broker: world.broker() });
