@@ -6,12 +6,11 @@ import { createPresigner } from '../../src/adapters/s3/presigner.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { wrapStore, wrapTable } from '../../src/adapters/wrap/stores.ts';
-import { sweep } from '../../src/broker/sweep.ts';
 import { headKey } from '../../src/format/item-key.ts';
 import { uploadObjectKey } from '../../src/format/object-key.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { uploadId } from '../../src/model/ids.ts';
-import type { SweepReport } from '../../src/model/sweep-report.ts';
+import type { Complete, SweptUploads } from '../../src/model/sweep-report.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
 import type { Upload } from '../../src/model/upload.ts';
@@ -19,6 +18,7 @@ import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import type { Placed } from '../../src/publish/request.ts';
 import { createUpload } from '../../src/reference/create-upload.ts';
+import { sweepUploads } from '../../src/reference/sweep-uploads.ts';
 import { randomly } from '../faults/choose.ts';
 import { createFaultyTable, type TableCall, type TableFault } from '../faults/faulty-table.ts';
 import { contentOf } from '../http/some-upload.ts';
@@ -71,7 +71,7 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
     Number((await table.get(headKey(topic.id, firstSegment(topic)), signal()))?.['tail']);
   const submit = (topic: Topic, upload: Upload, by = broker()) => by.publisher.publish(topic, submitOf([upload.upload]), signal());
 
-  /** A sweep of these stores by a clock that is so far ahead. */
+  /** A sweep of all uploads by a clock that is so far ahead. */
   function sweepAt(
     aheadMs: number,
     options: { readonly dryRun?: boolean; readonly table?: MetadataTable; readonly store?: ObjectStore } = {},
@@ -82,9 +82,9 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
     const wrapping = { clock, telemetry, random: createSystemRandom() };
     const wrapped = wrapTable(ownTable, wrapping);
     const deps = { ...broker({ table: wrapped }).deps, ...wrapping, table: wrapped, store: wrapStore(ownStore, wrapping), compression };
-    return sweep(deps, { dryRun }, signal());
+    return sweepUploads(deps, { dryRun }, signal());
   }
-  const uploadsOf = ({ uploads, complete }: SweepReport) => {
+  const uploadsOf = ({ complete, ...uploads }: SweptUploads & Complete) => {
     expect([uploads.failed, complete]).toEqual([0, true]);
     return uploads;
   };
