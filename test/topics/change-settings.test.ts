@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { parseTopicSchema } from '../../src/format/topic-schema.ts';
+import { encodeUtf8 } from '../../src/format/utf8.ts';
+import type { ColumnType } from '../../src/model/archive.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import { CHANGE_ATTEMPTS_MAX } from '../../src/model/limits.ts';
 import { SCALING_DEFAULT } from '../../src/model/scaling.ts';
@@ -11,6 +14,7 @@ import { conflicted, type Fault, faultyTable } from '../simulation/world-faults.
 
 const FIVE: SettingsChange = { replicas: 5, scaling: { maxSegments: 8 } };
 
+const schemaWith = (type: ColumnType) => parseTopicSchema(encodeUtf8(JSON.stringify({ properties: { a: { type } } })));
 const change = (world: TestWorld, broker: TestBroker, wish: SettingsChange = FIVE) =>
   world.run(broker.topics.change('t', wish, world.signal));
 const stored = (world: TestWorld): Promise<Topic> => world.run(world.broker().topics.resolve('t', { fresh: true }, world.signal));
@@ -101,6 +105,9 @@ describe('a change of settings', () => {
         { replicas: 3 },
         { scaling: { minSegments: 4 } },
         { scaling: { maxSegments: 16 } },
+        { retention: { maxAgeSeconds: 60 } },
+        { retention: { maxBytes: 7 } },
+        { schema: schemaWith('string') },
         { scaling: { targetBytesPerSecond: 1, schedule: [{ cron: '0 8 * * *', durationSeconds: 60, minSegments: 9 }] } },
       ];
       const leader = world.broker({ table: slowTable(world) });
@@ -124,9 +131,11 @@ describe('a change of settings', () => {
           targetBytesPerSecond: 1,
           schedule: [{ cron: '0 8 * * *', durationSeconds: 60, minSegments: 9 }],
         },
+        retention: { maxAgeSeconds: 60, maxBytes: 7 },
+        schema: schemaWith('string'),
       });
       expect([after.open, after.changes]).toEqual([[{ segment: segmentId(1), ...range }], []]);
-      // Each write raised the version by one: creation, four settings, intent and publication.
+      // Each write raised the version by one: creation, seven settings, intent and publication.
       expect(after.version).toBe(before.version + wishes.length + 2);
     }
   });
@@ -142,6 +151,19 @@ describe('a change of settings', () => {
       expect(refused).toEqual([expect.objectContaining({ kind: 'invalid', code: 'invalid-settings' })]);
       const { scaling } = (await stored(world)).settings;
       expect([scaling?.minSegments, scaling?.maxSegments]).toEqual(results[0].status === 'fulfilled' ? [1, 4] : [5, 1_024]);
+    }
+  });
+
+  test('that gives a column another type than another one did is refused, whichever comes second', async () => {
+    for (let seed = 0; seed < 20; seed += 1) {
+      const world = createTestWorld(seed);
+      await world.topic();
+      const give = (type: ColumnType) =>
+        world.broker({ table: slowTable(world) }).topics.change('t', { schema: schemaWith(type) }, world.signal);
+      const results = await world.run(Promise.allSettled([give('string'), give('integer')]));
+      const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+      expect(refused).toEqual([expect.objectContaining({ code: 'invalid-schema', field: 'schema.properties.a' })]);
+      expect((await stored(world)).settings.schema).toEqual(schemaWith(results[0].status === 'fulfilled' ? 'string' : 'integer'));
     }
   });
 
