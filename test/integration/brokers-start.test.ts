@@ -6,6 +6,7 @@ import { parseEnv } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Endpoint, listBrokers } from '../../infra/local/list-brokers.ts';
 import { startTimeOf } from '../../infra/local/process-table.ts';
+import { bareEnvironment } from './bare-environment.ts';
 import { childrenOf, runStart, type Started, withDataFolder } from './run-start.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -30,8 +31,12 @@ function run(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
 ): { child: ChildProcess; output(): string; ended: Promise<Ended> } {
-  const { PATH, HOME } = process.env;
-  const child = spawn(file, args, { cwd: ROOT, detached: true, env: { PATH, HOME, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    detached: true,
+    env: { ...bareEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   started.push(child);
   let output = '';
   let errors = '';

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { StoreAddress, TableAddress } from '../stack.ts';
+import { bareEnvironment } from './bare-environment.ts';
 
 const ENTRY = join(import.meta.dirname, '..', '..', 'src', 'cli', 'serve.ts');
 export const ROOT_TOKEN = 'root-token-of-the-test';
@@ -27,11 +28,9 @@ export type ServeOptions = {
 
 /** Runs the broker's process on these stores; resolves once it listens. */
 export async function runServe({ store, table, port = 0, environment = {}, imports = [], log }: ServeOptions): Promise<Served> {
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [...imports.flatMap((file) => ['--import', file]), ENTRY], {
     env: {
-      PATH,
-      HOME,
+      ...bareEnvironment(),
       KELP_PORT: String(port),
       KELP_ROOT_TOKEN: ROOT_TOKEN,
       KELP_SECRET: 'a-secret-of-the-test',

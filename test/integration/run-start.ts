@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RUN_MARK } from '../../infra/local/leftovers.ts';
 import { processesMarked } from '../../infra/local/process-table.ts';
+import { bareEnvironment } from './bare-environment.ts';
 
 const ENTRY = join(import.meta.dirname, '..', '..', 'infra', 'local', 'start.ts');
 
@@ -19,9 +20,8 @@ export type Started = {
 
 /** Runs what `npm start` runs, on this data folder and a free port, without the variables of the one who runs the tests. */
 export function runStart(dir: string, environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []): Started {
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [ENTRY, ...args], {
-    env: { PATH, HOME, KELP_DATA: dir, KELP_PORT: '0', KELP_SWEEP_MS: '0', ...environment },
+    env: { ...bareEnvironment(), KELP_DATA: dir, KELP_PORT: '0', KELP_SWEEP_MS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { bareEnvironment } from '../bare-environment.ts';
 
 const RUN = join(import.meta.dirname, 'run-function.ts');
 const SHIFT_CLOCK = join(import.meta.dirname, '..', 'fleet', 'shift-clock.ts');
@@ -50,11 +51,9 @@ export async function startFunction({ file, environment, dir }: FunctionProcessO
   const clockFile = join(dir, `clock-${processes}`);
   const setLate = (lateMs: number): void => writeFileSync(clockFile, String(lateMs));
   setLate(0);
-  const { PATH, HOME } = process.env;
   const child = fork(RUN, [], {
     env: {
-      PATH,
-      HOME,
+      ...bareEnvironment(),
       KELP_TEST_BUNDLE: pathToFileURL(file).href,
       KELP_TEST_CLOCK_FILE: clockFile,
       KELP_TEST_CLOCK_KNOWN_MS: '0',
