@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { archiveNext } from '../../../src/archive/archive-segment.ts';
-import { uploadKey } from '../../../src/format/item-key.ts';
+import { fileRecordKey, pageSortKey, pagesPartition, uploadKey } from '../../../src/format/item-key.ts';
 import { decodeUpload } from '../../../src/format/upload-item.ts';
 import { KelpError } from '../../../src/model/errors.ts';
 import type { Topic } from '../../../src/model/topic.ts';
@@ -23,6 +23,7 @@ import {
   type Scene,
   sceneOf,
   sweepOf,
+  truncateOf,
 } from './retention-world.ts';
 
 // Retention that is killed, not answered, overtaken by others, or only asked what it would do.
@@ -172,6 +173,60 @@ describe('a file that somebody is writing', () => {
     await sweep(world);
     expect(await placesOf(world, at.topic)).toEqual(['10/10/10']);
     await checkKept(world, at.topic);
+  });
+});
+
+describe('index pages that are gone', () => {
+  const pages = async ({ world, topic, segment }: Scene) =>
+    (await world.table.query({ pk: pagesPartition(topic.id, segment), from: 'p', to: 'q', limit: 100 }, world.signal)).items;
+  async function removePages(at: Scene): Promise<void> {
+    for (const { sk } of await pages(at))
+      await at.world.table.delete({ pk: pagesPartition(at.topic.id, at.segment), sk: String(sk) }, [], at.world.signal);
+  }
+
+  test('since others have archived them meanwhile: what is left is done', async () => {
+    const at = await sceneOf(createTestWorld());
+    await commits(at, 20, 500);
+    await at.world.clock.advance(FILE_AGE_MS);
+    let looked = false;
+    const table = interceptTable(at.world.table, async (call, make) => {
+      if (call.op === 'query' && call.query.from === pageSortKey(0) && !looked) {
+        looked = true;
+        const other = { ...at, broker: at.world.broker() };
+        while ((await archiveNext(archiverOf(other.broker), at.topic, at.segment, at.world.signal)).step === 'archived') continue;
+        await removePages(at);
+      }
+      return make();
+    });
+    const { segments } = await at.world.run(truncateOf(at.world.broker({ table }), at.topic, { segment: at.segment, offset: 20 }));
+    expect([looked, segments]).toMatchObject([true, [{ from: 0, start: 20 }]]);
+    expect(await placesOf(at.world, at.topic)).toEqual(['20/20/20']);
+    const { records } = await keptOf(at.world, at.topic, at.segment, at.broker.heads);
+    expect(records.every(({ state }) => state === 'written')).toBe(true);
+    await checkKept(at.world, at.topic);
+  });
+
+  test('for nothing: that is told, and everything stays', async () => {
+    const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60 });
+    await commits(at, 20);
+    expect((await pages(at)).length).toBeGreaterThan(0);
+    await removePages(at);
+    await at.world.clock.advance(60_000);
+    expect(await sweep(at.world)).toMatchObject({ messages: 0, failed: 1, complete: true });
+    const cut = truncateOf(at.world.broker(), at.topic, { segment: at.segment, offset: 3 });
+    await expect(at.world.run(cut)).rejects.toMatchObject({ kind: 'corrupt' });
+    expect(await placesOf(at.world, at.topic)).toEqual(['0/0/20']);
+  });
+
+  test('and a record: that is told as well', async () => {
+    const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60 });
+    await commits(at, 20, 500);
+    await at.world.clock.advance(FILE_AGE_MS);
+    await archive(at);
+    const { records } = await keptOf(at.world, at.topic, at.segment, at.broker.heads);
+    await at.world.table.delete(fileRecordKey(at.topic.id, at.segment, records[1]?.first ?? 0), [], at.world.signal);
+    await at.world.clock.advance(60_000);
+    expect(await sweep(at.world)).toMatchObject({ messages: 0, failed: 1 });
   });
 });
 
