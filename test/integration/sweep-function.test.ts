@@ -7,6 +7,7 @@ import { batchObjectKey, batchObjectPrefix } from '../../src/format/object-key.t
 import { nameKey } from '../../src/format/item-key.ts';
 import { minuteOf, type ObjectId, type TopicId } from '../../src/model/ids.ts';
 import { TENANT_DEFAULT, type Topic } from '../../src/model/topic.ts';
+import { GARBAGE_AGE_MS } from '../../src/model/archive-limits.ts';
 import { UPLOAD_MS } from '../../src/model/upload-limits.ts';
 import { contextOf } from '../http/function-events.ts';
 import { BODY, leftInShort, stage } from '../reference/some-uploads.ts';
@@ -93,7 +94,7 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
   );
 
   test(
-    'uploads that nobody has submitted go, once it is no dry run',
+    'uploads that nobody has submitted go, and objects that nobody has committed, once it is no dry run',
     async () => {
       const [address, own] = [await freshTable(kind, AbortSignal.timeout(TEST_MS)), sharedStack().store];
       const stores = { table: createLeanTable({ ...address, clock }), store: createLeanStore({ ...own, clock }) };
@@ -104,17 +105,27 @@ describe.each(['dynoxide', 'ministack'] as const)('on SeaweedFS and %s', (kind) 
       await stage(stores, topic, { nowMs: clock.nowMs() - 2 * UPLOAD_MS, name: 'old' });
       await stage(stores, topic, { nowMs: clock.nowMs(), name: 'new' });
       const uploads = { examined: 2, expired: 1, bytes: BODY.length, failed: 0 };
+      // Stored two hours ago, and just now.
+      expect((await api(publishing('kept'), contextOf())) as { statusCode: number }).toMatchObject({ statusCode: 200 });
+      const orphan = batchObjectKey(topic.id, minuteOf(clock.nowMs() - 2 * GARBAGE_AGE_MS), 'o000000000000000' as ObjectId);
+      await stores.store.put(orphan, [BODY], signal);
+      const garbage = { neverCommitted: 1, archived: 0, bytes: BODY.length, failed: 0 };
 
       const sweep = await built.sweep(own, address);
-      expect(await eventOf(sweep, { dryRun: true })).toMatchObject({ dryRun: true, complete: true, uploads });
+      expect(await eventOf(sweep, { dryRun: true })).toMatchObject({ dryRun: true, complete: true, uploads, garbage });
       expect(await leftInShort(stores, topic)).toBe('staged, staged, 2 objects');
+      expect(await stores.store.head(orphan, signal)).toBeDefined();
       expect(await eventOf(sweep, { dryRun: 'yes' })).toMatchObject({ error: { code: 'invalid-dry-run' } });
-      expect(await eventOf(sweep)).toMatchObject({ dryRun: false, complete: true, uploads });
+      expect(await eventOf(sweep)).toMatchObject({ dryRun: false, complete: true, uploads, garbage });
       expect(await leftInShort(stores, topic)).toBe('staged, 1 objects');
+      expect((await stores.store.list(batchObjectPrefix(topic.id), { limit: 2 }, signal)).objects).toHaveLength(1);
 
       // By hand, and by the function that leads.
       const asked = answerOf(await api(asking('POST', '/v1/sweep', { dryRun: true }), contextOf()));
-      expect(asked).toMatchObject({ status: 200, body: { dryRun: true, complete: true, uploads: { examined: 1, expired: 0 } } });
+      expect(asked).toMatchObject({
+        status: 200,
+        body: { dryRun: true, complete: true, uploads: { examined: 1, expired: 0 }, garbage: { neverCommitted: 0 } },
+      });
     },
     TEST_MS,
   );
