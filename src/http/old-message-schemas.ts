@@ -40,12 +40,10 @@ export const Truncate = z
     description: 'Up to an offset of a segment; or, of one or of all, up to the first message of that time or a later one.',
   });
 
-export const TruncatedSegment = z
-  .strictObject({ segment: SegmentId, offset: Integer, from: Integer, start: Integer, tail: Integer })
-  .meta({
-    id: 'TruncatedSegment',
-    description: 'It began at `from`, and begins at `start`. Below `offset`, which was asked for: ask again.',
-  });
+export const TruncatedSegment = z.strictObject({ segment: SegmentId, offset: Integer, from: Integer, start: Integer, tail: Integer }).meta({
+  id: 'TruncatedSegment',
+  description: 'It began at `from`, and begins at `start`. Below `offset`, which was asked for: ask again.',
+});
 
 export const Truncated = z
   .strictObject({ dryRun: z.boolean(), complete: z.boolean(), segments: z.array(TruncatedSegment) })
