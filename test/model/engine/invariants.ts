@@ -1,6 +1,6 @@
 import type { Item } from '../../../src/ports/metadata-table.ts';
 import type { ProcessState, Result } from './process.ts';
-import { type ContentsOf, readSegment, type StoredLog, type StoredMessage } from './stored-log.ts';
+import { type ContentsOf, namedContents, readSegment, type StoredLog, type StoredMessage } from './stored-log.ts';
 import { checkReads, type Reads } from './reads.ts';
 import { readArchived } from './stored-archive.ts';
 import type { Scope, State, World } from './world.ts';
@@ -89,15 +89,6 @@ const contentsOf =
   (scope: Scope): ContentsOf =>
   (object, segment) =>
     scope.objects?.[object] ?? namedContents(object, segment);
-
-/** Uploads of placed slices are called by what is in them: `name.segment=message+message.segment=…`. */
-function namedContents(object: string, segment: string): ReturnType<ContentsOf> {
-  const part = object.split('.').find((piece) => piece.startsWith(`${segment}=`));
-  return part
-    ?.slice(segment.length + 1)
-    .split('+')
-    .map((message) => ({ message, count: 1 }));
-}
 
 function gather(logs: readonly StoredLog[]): Stored {
   const places = new Map<string, StoredMessage[]>();

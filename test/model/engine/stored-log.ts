@@ -23,6 +23,15 @@ export type StoredSegment = { readonly segment: string; readonly head: Item; rea
 /** Messages of an upload for a segment. */
 export type ContentsOf = (object: string, segment: string) => readonly Content[] | undefined;
 
+/** Uploads of placed slices are called by what is in them: `name.segment=message+message.segment=…`. */
+export function namedContents(object: string, segment: string): ReturnType<ContentsOf> {
+  const part = object.split('.').find((piece) => piece.startsWith(`${segment}=`));
+  return part
+    ?.slice(segment.length + 1)
+    .split('+')
+    .map((message) => ({ message, count: 1 }));
+}
+
 type StoredEntry = { readonly cid: string; readonly offset: number; readonly body: Item };
 
 /**

@@ -6,17 +6,23 @@ import { decodePage } from '../../../src/format/page-item.ts';
 import type { Entry } from '../../../src/model/head.ts';
 import type { StoredMessage } from '../../../src/model/message.ts';
 import type { Item, MetadataTable } from '../../../src/ports/metadata-table.ts';
+import type { CommitDeps } from '../../../src/publish/commit-deps.ts';
+import { settleSubmitting } from '../../../src/reference/settle-submitting.ts';
 import { readArchive } from '../../../src/state/archives.ts';
 import type { Phase, Process } from '../engine/process.ts';
-import type { Scope } from '../engine/world.ts';
+import { namedContents } from '../engine/stored-log.ts';
+import type { Content, Scope } from '../engine/world.ts';
 import { brokerDeps, NEVER_ABORTED, SEGMENT, TOPIC, topicItem, WHOLE } from './broker.ts';
 import { noFileCompression, objectStore } from './objects.ts';
 import { unlessUnanswered } from './unless-unanswered.ts';
 
-type Objects = NonNullable<Scope['objects']>;
+/** What is in objects, or how they are called by it. */
+type Objects = NonNullable<Scope['objects']> | 'named';
 
+/** `uploads`: whether there are any, which have to be settled. */
+type Settling = { readonly nowMs: number; readonly uploads?: boolean };
 /** All is due at once, and no file has more than that of the bytes that entries have here, one a message. */
-export type ArchiverOptions = { readonly nowMs: number; readonly fileBytesMax: number; readonly objects: Objects };
+export type ArchiverOptions = Settling & { readonly fileBytesMax: number; readonly objects: Objects };
 
 /** Takes a segment's next messages into a file, some times over. */
 export function archiver(name: string, { rounds, ...options }: ArchiverOptions & { readonly rounds: number }): Process {
@@ -41,26 +47,35 @@ export function lastArchiver(name: string, options: ArchiverOptions): Process {
 }
 
 /** Has the segment begin at an offset, as retention and truncation do. */
-export function dropper(name: string, { to, nowMs }: { readonly to: number; readonly nowMs: number }): Process {
+export function dropper(name: string, { to, ...settling }: Settling & { readonly to: number }): Process {
   const drop: Phase = async (table, state) => {
-    const deps = { ...brokerDeps(table, { instance: 'w', nowMs }), settleSubmitting: async () => {} };
+    const deps = settlingDeps(table, settling);
+    const head = await deps.heads.read(TOPIC, SEGMENT, NEVER_ABORTED);
+    if (head === undefined || head.tail < to) return state;
     await unlessUnanswered(advanceStart(deps, { topic: topicItem([WHOLE]), segment: SEGMENT }, to, NEVER_ABORTED));
     return state;
   };
   return { name, start: {}, phases: [drop] };
 }
 
-function archiveDeps(table: MetadataTable, { nowMs, fileBytesMax, objects }: ArchiverOptions): ArchiveDeps {
+function archiveDeps(table: MetadataTable, { fileBytesMax, objects, ...settling }: ArchiverOptions): ArchiveDeps {
   const seen = noticing(table);
   return {
-    ...brokerDeps(seen.table, { instance: 'w', nowMs }),
+    ...settlingDeps(seen.table, settling),
     store: objectStore(table),
     compression: noFileCompression,
     messages: messagesOf(seen.entries, objects),
-    settleSubmitting: async () => {},
     oneAtATime: <T>(work: () => Promise<T>) => work(),
     fileBytesMax,
     fileAgeMs: 0,
+  };
+}
+
+function settlingDeps(table: MetadataTable, { nowMs, uploads = false }: Settling): CommitDeps & Pick<ArchiveDeps, 'settleSubmitting'> {
+  const deps = brokerDeps(table, { instance: 'w', nowMs });
+  return {
+    ...deps,
+    settleSubmitting: async (topic, upTo, signal) => (uploads ? settleSubmitting(deps, topic.id, upTo, signal) : undefined),
   };
 }
 
@@ -90,10 +105,13 @@ function noticing(table: MetadataTable): { readonly table: MetadataTable; readon
   };
 }
 
+const contentsOf = (objects: Objects, id: string): readonly Content[] =>
+  (objects === 'named' ? namedContents(id, SEGMENT) : objects[id]) ?? [];
+
 const messagesOf = (entries: ReadonlyMap<number, Entry>, objects: Objects): MessageSource => ({
   async *read(_topic, { first, last }) {
     const messages = [...entries.values()].flatMap(({ offset, object }) =>
-      (objects[object.id] ?? []).map(({ message }, n): StoredMessage => {
+      contentsOf(objects, object.id).map(({ message }, n): StoredMessage => {
         const value = new Uint8Array(Buffer.from(message, 'latin1'));
         return { offset: offset + n, partition: 0, timestampMs: 0, key: new Uint8Array(0), value, headers: [] };
       }),

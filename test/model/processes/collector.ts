@@ -20,7 +20,7 @@ const MINUTE = minuteOf(MINUTE_MS);
 /** It is over. */
 const NOW_MS = 3 * MINUTE_MS;
 /** Long after all that is archived here. */
-const LATE_MS = 86_400_000;
+const LATE_MS = 100 * 86_400_000;
 /** By this clock it has not begun. */
 export const SLOW_MS = MINUTE_MS;
 const PAGE_MAX = 10;
@@ -91,7 +91,7 @@ export function oldCollector(name: string, { all }: { readonly all: boolean }): 
       else await retirePages(deps, own, { through: new Map(), objects: new Set() }, NEVER_ABORTED);
     };
     await unlessUnanswered(collect());
-    return state;
+    return { ...state, done: true };
   };
   return { name, start: {}, phases: [sweep] };
 }

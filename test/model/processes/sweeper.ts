@@ -40,10 +40,19 @@ export function topicSweeper(name: string, { rounds, nowMs }: { readonly rounds:
   return { name, start: {}, phases: Array.from({ length: rounds }, () => round) };
 }
 
-/** Two sweeps, whatever others were stopped in; nothing may be left that nobody needs, and nothing be gone that somebody does. */
-export function lastSweeper(name: string, { nowMs }: { readonly nowMs: number }, mayBegin: Process['mayBegin']): Process {
+/**
+ * Two sweeps, whatever others were stopped in; nothing may be left that nobody needs, and nothing be gone that somebody does. `isCalm`: every
+ * request is answered, so the second one does all.
+ */
+export function lastSweeper(
+  name: string,
+  { nowMs, isCalm }: { readonly nowMs: number; readonly isCalm: boolean },
+  mayBegin?: Process['mayBegin'],
+): Process {
   const last: Phase = async (table, state) => {
-    const swept = (await sweepOnce(table, nowMs)) && (await sweepOnce(table, nowMs));
+    const first = await sweepOnce(table, nowMs);
+    const swept = (first || isCalm) && (await sweepOnce(table, nowMs));
+    if (isCalm && !swept) return { ...state, faults: ['left-behind: a sweep has something that it can not do'] };
     const left = swept ? await unlessUnanswered(leftBehind(table)) : undefined;
     return { ...state, ...(left === undefined ? {} : { faults: [left] }) };
   };

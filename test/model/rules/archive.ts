@@ -168,4 +168,42 @@ export const archiveRules: readonly Rule[] = [
     size: { spilled: false },
     faults: ['unsettled'],
   },
+  {
+    row: 'U2',
+    without: 'uploads that have landed are submitted before their entries are archived',
+    patches: [without('archive/archive-segment.ts', '  await deps.settleSubmitting(topic, { segment, last: record.last }, signal);\n')],
+    search: 'archivedUploads',
+    faults: ['left-behind'],
+  },
+  {
+    row: 'U2 dropped',
+    without: 'uploads that have landed are submitted before their entries are dropped',
+    patches: [
+      without('archive/retention/advance-start.ts', '  await deps.settleSubmitting(topic, { segment, last: record.last }, signal);\n'),
+    ],
+    search: 'droppedUploads',
+    faults: ['left-behind'],
+  },
+  {
+    row: 'U2 before',
+    without: 'and not afterwards',
+    patches: [
+      without('archive/archive-segment.ts', '  await deps.settleSubmitting(topic, { segment, last: record.last }, signal);\n'),
+      {
+        file: 'archive/archive-segment.ts',
+        from: '  await raiseThrough(deps, address, record, signal);\n',
+        to: `  await raiseThrough(deps, address, record, signal);
+          await deps.settleSubmitting(topic, { segment, last: record.last }, signal);\n`,
+      },
+    ],
+    search: 'archivedUploads',
+    faults: ['left-behind'],
+  },
+  {
+    row: 'U2 tail',
+    without: 'all of those that may lie below',
+    patches: [{ file: 'reference/settle-submitting.ts', from: 'attempt.tail <= last', to: 'attempt.tail < last' }],
+    search: 'archivedUploads',
+    faults: ['left-behind'],
+  },
 ];

@@ -11,10 +11,13 @@ export function checkUpload(message: string): NonNullable<Scope['check']> {
   return (itemsOf) => {
     const [upload] = itemsOf('u#');
     const state = String(upload?.['state'] ?? 'gone');
-    const [place] = [...itemsOf('h#').flatMap(inHead), ...itemsOf('p#').flatMap(inPage)].flatMap((entry) => placeIn(entry, message));
+    const found = [...itemsOf('h#').flatMap(inHead), ...itemsOf('p#').flatMap(inPage), ...itemsOf('o#').flatMap(inFile)];
+    const [place] = found.flatMap((entry) => placeIn(entry, message));
     if (place !== undefined && ['gone', 'expired', 'staged'].includes(state))
       return `payload-lost: ${message} is stored, its upload is ${state}`;
-    return upload === undefined || state !== 'submitted' ? undefined : checkSubmitted(upload, message, place);
+    // It may be gone by now.
+    const isCut = itemsOf('p#').some(({ start }) => Number(start ?? 0) > Number(upload?.['offset'] ?? 0));
+    return upload === undefined || state !== 'submitted' || isCut ? undefined : checkSubmitted(upload, message, place);
   };
 }
 
@@ -35,7 +38,16 @@ function inHead(head: Item): Found[] {
   });
 }
 
+function inFile({ sk, rows }: Item): Found[] {
+  const segment = /kelp_segment=([^/]+)/.exec(String(sk))?.[1] ?? '';
+  return ((rows ?? []) as readonly string[]).map((row) => {
+    const [message, offset] = row.split('@');
+    return { segment, offset: Number(offset), object: `${segment}=${message}` };
+  });
+}
+
 function inPage(page: Item): Found[] {
+  if (page['entries'] === undefined) return [];
   const segment = String(page['pk']).split('#')[2] ?? '';
   return (page['entries'] as readonly Item[]).map((entry) => ({ segment, offset: Number(entry['c']), object: String(entry['o']) }));
 }

@@ -39,4 +39,23 @@ export const sweepsSearches: readonly Search[] = [
     small: { submitters: 0, sweepers: 1, uploaded: true, last: true, unanswered: 1, late: 0 },
     large: [{ submitters: 0, sweepers: 2, uploaded: true, last: true, unanswered: 1, late: 0 }],
   },
+  {
+    ...sweeps,
+    name: 'archivedUploads',
+    rows: 'U2',
+    scope: 'archivedUploads',
+    small: { archivers: 1, droppers: 0, collectors: 1, sweepers: 0, unanswered: 0, late: 0 },
+    large: [{ archivers: 1, droppers: 0, collectors: 1, sweepers: 0, unanswered: 0, late: 1 }],
+  },
+  {
+    ...sweeps,
+    name: 'droppedUploads',
+    rows: 'U2',
+    scope: 'archivedUploads',
+    small: { archivers: 0, droppers: 1, collectors: 1, sweepers: 0, unanswered: 0, late: 0 },
+    large: [
+      { archivers: 0, droppers: 1, collectors: 1, sweepers: 0, unanswered: 0, late: 1 },
+      { archivers: 0, droppers: 1, collectors: 1, sweepers: 0, unanswered: 1, late: 0 },
+    ],
+  },
 ];
