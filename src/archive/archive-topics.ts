@@ -1,14 +1,10 @@
 import { stringField } from '../format/item-fields.ts';
-import { namesPartition, topicKey } from '../format/item-key.ts';
-import { decodeName } from '../format/name-item.ts';
-import { decodeTopic } from '../format/topic-item.ts';
 import { FILES_PER_VISIT_MAX, SEGMENTS_ARCHIVED_PARALLEL_MAX } from '../model/archive-limits.ts';
 import type { SegmentId } from '../model/ids.ts';
-import { SWEEP_PAGE_MAX } from '../model/limits.ts';
-import { TENANT_DEFAULT, type Topic } from '../model/topic.ts';
+import type { Topic } from '../model/topic.ts';
 import type { Item } from '../ports/metadata-table.ts';
+import { everyName, topicOfName } from '../state/every-topic.ts';
 import { inParallel } from '../state/in-parallel.ts';
-import { queryPages } from '../state/query-pages.ts';
 import { readSegmentRecords } from '../state/segment-records.ts';
 import type { ArchiveDeps } from './archive-deps.ts';
 import { archiveNext } from './archive-segment.ts';
@@ -36,9 +32,6 @@ type Run = {
   readonly signal: AbortSignal;
 };
 
-/** A name's first characters: enough to begin between any two topics. */
-const START_LENGTH = 2;
-
 /**
  * Archives what is due of all topics' segments. Any number of archivers may run at once; in no order of their own, so that they don't meet,
  * and what one run has no time for is not what the next one has none for. Ends between two files once `until` aborts, and with its signal
@@ -52,28 +45,19 @@ export async function archiveTopics(
   const counts: Counts = { archived: 0, held: 0, busy: 0, failed: 0, lagMs: 0, complete: true };
   const run: Run = { deps, until, counts, signal };
   try {
-    for await (const item of names(deps, signal)) await guarded(run, { name: stringField(item, 'sk') }, () => archiveNamed(run, item));
+    for await (const names of everyName(deps, signal)) {
+      for (const name of shuffled(deps, names)) await guarded(run, { name: stringField(name, 'sk') }, () => archiveNamed(run, name));
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
   return { ...counts, complete: counts.complete && !until.aborted && !signal.aborted };
 }
 
-/** Of all topics. Begins anywhere. */
-async function* names(deps: ArchiveDeps, signal: AbortSignal): AsyncGenerator<Item, void, undefined> {
-  const pk = namesPartition(TENANT_DEFAULT);
-  const start = deps.random.base36(START_LENGTH);
-  for (const part of [{ from: start }, { to: start }]) {
-    for await (const items of queryPages(deps.table, { pk, ...part, limit: SWEEP_PAGE_MAX }, signal)) yield* shuffled(deps, items);
-  }
-}
-
-async function archiveNamed(run: Run, item: Item): Promise<void> {
+async function archiveNamed(run: Run, name: Item): Promise<void> {
   const { deps, signal } = run;
-  const { topic: id } = decodeName(item);
-  const found = id === undefined ? undefined : await deps.table.get(topicKey(id), signal);
-  const topic = found === undefined ? undefined : decodeTopic(found);
-  if (topic?.state !== 'active') return;
+  const topic = await topicOfName(deps, name, signal);
+  if (topic === undefined) return;
   const records = await readSegmentRecords(deps.table, { topic: topic.id, after: '' }, signal);
   await inParallel(shuffled(deps, records), SEGMENTS_ARCHIVED_PARALLEL_MAX, ({ segment }) =>
     guarded(run, { topic: topic.name, segment }, () => visit(run, topic, segment)),

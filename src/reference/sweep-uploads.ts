@@ -1,16 +1,12 @@
 import { stringField } from '../format/item-fields.ts';
-import { namesPartition, topicKey } from '../format/item-key.ts';
-import { decodeName } from '../format/name-item.ts';
-import { decodeTopic } from '../format/topic-item.ts';
 import type { TopicId } from '../model/ids.ts';
-import { SWEEP_PAGE_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
+import { SWEEP_PARALLEL_MAX } from '../model/limits.ts';
 import type { Complete, SweptUploads } from '../model/sweep-report.ts';
-import { TENANT_DEFAULT } from '../model/topic.ts';
 import { SWEEP_CHECK_BYTES_MAX, SWEEP_CHECK_BYTES_MIN } from '../model/upload-limits.ts';
 import type { Upload } from '../model/upload.ts';
 import type { Item } from '../ports/metadata-table.ts';
+import { everyName, topicOfName } from '../state/every-topic.ts';
 import { inParallel } from '../state/in-parallel.ts';
-import { queryPages } from '../state/query-pages.ts';
 import { checkStored, type CheckStoredDeps } from './check-stored.ts';
 import type { SettleDeps } from './settle-upload.ts';
 import { sweepTopic, type TopicCounts } from './sweep-topic.ts';
@@ -30,9 +26,6 @@ type UploadsSweep = {
   readonly signal: AbortSignal;
 };
 
-/** A name's first characters: enough to begin between any two topics. */
-const START_LENGTH = 2;
-
 /**
  * All topics' uploads: those that nobody has submitted in time go, those in which somebody was stopped while submitting become what
  * they are, objects without an upload go, and batches that nobody has looked at are looked at. Any number of sweeps may run at
@@ -46,14 +39,10 @@ export async function sweepUploads(
 ): Promise<SweptUploads & Complete> {
   const counts = { examined: 0, expired: 0, submitted: 0, staged: 0, orphans: 0, checked: 0, quarantined: 0, bytes: 0, failed: 0 };
   const sweep: UploadsSweep = { deps, dryRun, counts, unchecked: [], checkBytesLeft: SWEEP_CHECK_BYTES_MAX, moreToCheck: false, signal };
-  const pk = namesPartition(TENANT_DEFAULT);
-  const start = deps.random.base36(START_LENGTH);
   try {
-    for (const part of [{ from: start }, { to: start }]) {
-      for await (const items of queryPages(deps.table, { pk, ...part, limit: SWEEP_PAGE_MAX }, signal)) {
-        await inParallel(items, SWEEP_PARALLEL_MAX, (item) => sweepNamed(sweep, item));
-        await checkFound(sweep);
-      }
+    for await (const names of everyName(deps, signal)) {
+      await inParallel(names, SWEEP_PARALLEL_MAX, (name) => sweepNamed(sweep, name));
+      await checkFound(sweep);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -62,13 +51,11 @@ export async function sweepUploads(
 }
 
 /** Topics that are being deleted are cleaned up as a whole. */
-async function sweepNamed(sweep: UploadsSweep, item: Item): Promise<void> {
+async function sweepNamed(sweep: UploadsSweep, name: Item): Promise<void> {
   const { deps, dryRun, counts, unchecked, signal } = sweep;
-  await guarded(sweep, { name: stringField(item, 'sk') }, async () => {
-    const { topic: id } = decodeName(item);
-    const found = id === undefined ? undefined : await deps.table.get(topicKey(id), signal);
-    const topic = found === undefined ? undefined : decodeTopic(found);
-    if (topic?.state !== 'active') return;
+  await guarded(sweep, { name: stringField(name, 'sk') }, async () => {
+    const topic = await topicOfName(deps, name, signal);
+    if (topic === undefined) return;
     const foundUnchecked = (upload: Upload): void => {
       if (sweep.checkBytesLeft <= 0) {
         sweep.moreToCheck = true;
