@@ -29,7 +29,7 @@ export async function collectTopic(
     files: () => deleteFiles(deps, work, signal),
     objects: async () => void (complete = await collectObjects(deps, work, signal)),
   };
-  for (const [kind, collect] of Object.entries(kinds)) await guarded(deps, work, { kind }, signal, collect);
+  for (const [kind, collect] of Object.entries(kinds)) await guarded(deps, { work, kind }, collect, signal);
   return complete;
 }
 

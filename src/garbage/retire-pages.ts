@@ -30,12 +30,13 @@ export type Retired = {
  */
 export async function retirePages(deps: GarbageDeps, work: TopicWork, retired: Retired, signal: AbortSignal): Promise<boolean> {
   let more = false;
-  await inParallel([...work.archives.values()], GARBAGE_SEGMENTS_PARALLEL_MAX, (archive) =>
-    guarded(deps, work, { segment: archive.segment }, signal, async () => {
-      if (retired.objects.size >= GARBAGE_OBJECTS_MAX) more = true;
-      else if (await retireSegment(deps, work, { archive, retired }, signal)) more = true;
-    }),
-  );
+  await inParallel([...work.archives.values()], GARBAGE_SEGMENTS_PARALLEL_MAX, async (archive) => {
+    const retire = async (): Promise<void> => {
+      const isFull = retired.objects.size >= GARBAGE_OBJECTS_MAX;
+      if (isFull || (await retireSegment(deps, work, { archive, retired }, signal))) more = true;
+    };
+    await guarded(deps, { work, segment: archive.segment }, retire, signal);
+  });
   return more;
 }
 

@@ -155,12 +155,13 @@ describe('a sweep', () => {
       if (call.op === 'delete') await world.clock.sleep(1_000, signal);
       return make();
     });
-    const { deps } = world.broker({ store: slow });
+    const { deps, notes } = world.broker({ store: slow });
 
     const ended = await world.run(sweepGarbage({ ...deps, garbageAgeMs: 0 }, { dryRun: false }, world.clock.deadline(1_500)));
     expect(ended).toMatchObject({ complete: false, failed: 0 });
     const some = (await leftOf()).objects;
     expect([some > 0, some < 20]).toEqual([true, true]);
+    expect(notes.counts.get('kelp.garbage.bytes')).toBe(ended.bytes);
     expect(await sweep(world)).toMatchObject({ neverCommitted: some, complete: true });
   });
 
