@@ -1,4 +1,5 @@
 import type { Aim } from './aim.ts';
+import { judgeArchive } from './archive-aims.ts';
 import { judgeColdStarts } from './cold-start-aims.ts';
 import { judgeFleet } from './fleet-aims.ts';
 import { judgeFlood } from './flood-aims.ts';
@@ -15,6 +16,10 @@ const RATIOS_MIN = [
   { case: 'q', of: 'raw PUT', ratioMin: 0.95 },
   { case: 's', of: 'raw GET', ratioMin: 0.95 },
   { case: 's uploads', of: 'raw GET', ratioMin: 0.95 },
+  { case: 'u', of: 'batch objects', ratioMin: 0.7 },
+  { case: 'u json', of: 'batch objects', ratioMin: 0.7 },
+  { case: 'u flights', of: 'batch objects', ratioMin: 0.7 },
+  { case: 'u flights json', of: 'batch objects', ratioMin: 0.7 },
 ] as const;
 const SINGLES_PER_SECOND_MIN = 5_000;
 const PUBLISH_FACTOR_MAX = 1.5;
@@ -41,6 +46,7 @@ export function judge(rows: readonly Row[]): Aim[] {
     ...judgeFleet(rows),
     ...judgeFlood(rows),
     ...judgeColdStarts(rows),
+    ...judgeArchive(rows),
   ];
 }
 

@@ -3,10 +3,10 @@ import { explainError } from '../../src/cli/explain-error.ts';
 import { latencyLoad, postLoad, readLoad } from './lean-kelp.ts';
 import { submitLoad } from './lean-references.ts';
 import { getLoad, putLoad, updateLoad } from './lean-raw.ts';
-import type { Load, LoadResult } from './load.ts';
+import type { ClientLoad, LoadResult } from './load.ts';
 
 // One load by Kelp's own clients: the description on standard input, the result on standard output.
-function run(load: Load): Promise<LoadResult> {
+function run(load: ClientLoad): Promise<LoadResult> {
   switch (load.mode) {
     case 'put':
       return putLoad(load);
@@ -26,7 +26,7 @@ function run(load: Load): Promise<LoadResult> {
 }
 
 try {
-  console.log(JSON.stringify(await run((await json(process.stdin)) as Load)));
+  console.log(JSON.stringify(await run((await json(process.stdin)) as ClientLoad)));
 } catch (error) {
   console.error(explainError(error));
   process.exitCode = 1;

@@ -25,9 +25,11 @@ export type PutLoad = Partial<Pace> & {
 export type GetLoad = Omit<PutLoad, 'mode' | 'perSecond'> & { readonly mode: 'get'; readonly count: number };
 /** Updates the item (`bench`, `head`) on a condition that holds. */
 export type UpdateLoad = Pace & { readonly mode: 'update'; readonly table: TableAddress };
-/** Publishes the files `bodies` in turn. Each client has one of `targets`; `keyed`: each request another `?key=`. */
-export type PostLoad = Pace & {
+/** Publishes the files `bodies` in turn, `count` of them or for `seconds`. Each client has one of `targets`; `keyed`: each request another `?key=`. */
+export type PostLoad = Partial<Pace> & {
   readonly mode: 'post';
+  readonly clients: number;
+  readonly count?: number;
   readonly token: string;
   readonly targets: readonly string[];
   readonly contentType: string;
@@ -70,7 +72,11 @@ export type LatencyLoad = Required<Pace> & {
   readonly bytes: number;
   readonly keyed: true;
 };
-export type Load = PutLoad | GetLoad | UpdateLoad | PostLoad | ReadLoad | SubmitLoad | LatencyLoad;
+/** What clients do. */
+export type ClientLoad = PutLoad | GetLoad | UpdateLoad | PostLoad | ReadLoad | SubmitLoad | LatencyLoad;
+/** Archives all that there is, as a function with this environment that is invoked again and again. */
+export type ArchiveLoad = { readonly mode: 'archive'; readonly environment: Readonly<Record<string, string>> };
+export type Load = ClientLoad | ArchiveLoad;
 
 const LoadResult = z.object({
   requests: z.int().min(1),
@@ -82,13 +88,15 @@ const LoadResult = z.object({
   p50Ms: z.number(),
   p99Ms: z.number(),
   cpuSeconds: z.number(),
+  /** Of resident memory, where it is told. */
+  peakBytes: z.int().optional(),
   endToEndP50Ms: z.number().optional(),
   endToEndP99Ms: z.number().optional(),
 });
 export type LoadResult = z.infer<typeof LoadResult>;
 
-/** A program that runs loads. `lean` is Kelp's own client in a Node process. */
-export type Loader = { readonly name: 'native' | 'lean'; run(load: Load, signal: AbortSignal): Promise<LoadResult> };
+/** A program that runs loads. `lean` is Kelp's own client in a Node process, `archiver` Kelp's archiver in another one. */
+export type Loader = { readonly name: 'native' | 'lean' | 'archiver'; run(load: Load, signal: AbortSignal): Promise<LoadResult> };
 
 /** A load that lasts longer hangs. */
 const LOAD_MS_MAX = 900_000;

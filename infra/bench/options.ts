@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { KelpError } from '../../src/model/errors.ts';
 
-export const CASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's'] as const;
+export const CASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's', 't', 'u'] as const;
 export type CaseName = (typeof CASES)[number];
 /** Those that run on several brokers. */
 const FLEET_CASES: readonly CaseName[] = ['h', 'i', 'j', 'k', 'l', 'm'];

@@ -17,14 +17,18 @@ export const REQUEST_FLIGHTS = 10_000;
 /** Different bodies that a load sends in turn. */
 const BODIES = 8;
 const SINGLE_BODIES = 64;
-const KEY_BYTES = 8;
+/** In hexadecimal. */
+const KEY_BYTES = 16;
+/** So small that what a message costs is all that it costs. */
+const TINY_VALUE_BYTES = 16;
 
-/** Files with request bodies, and what each holds. `valueBytes`: of the values alone, uncompressed, on average. */
+/** Files with request bodies, and what each holds. `valueBytes`, `keyBytes`: of these alone, uncompressed, on average. */
 export type Bodies = {
   readonly files: readonly string[];
   readonly contentType: string;
   readonly messages: number;
   readonly valueBytes: number;
+  readonly keyBytes: number;
 };
 
 type Slices = { readonly segments: readonly Range[]; readonly codec: Codec };
@@ -38,24 +42,28 @@ export function randomJson(dir: string): Bodies {
     const messages = randomMessages().map(({ key, value }) => ({ key: textOf(key), bytes: Buffer.from(value ?? []).toString('base64') }));
     return Buffer.from(JSON.stringify({ messages }));
   });
-  return toFiles({ dir, name: 'random-json' }, texts, {
-    contentType: JSON_TYPE,
-    messages: REQUEST_MESSAGES,
-    valueBytes: VALUE_BYTES * REQUEST_MESSAGES,
-  });
+  return toFiles({ dir, name: 'random-json' }, texts, { contentType: JSON_TYPE, ...randomSizes(REQUEST_MESSAGES, VALUE_BYTES) });
 }
 
-/** The same as record batches, one for each segment, as a client sends them that knows the segments. */
-export async function randomBatches(dir: string, segments: readonly Range[]): Promise<Bodies> {
-  const texts = await Promise.all(Array.from({ length: BODIES }, () => toBatches(randomMessages(), { segments, codec: 'none' })));
-  const about = { contentType: BATCH_TYPE, messages: REQUEST_MESSAGES, valueBytes: VALUE_BYTES * REQUEST_MESSAGES };
-  return toFiles({ dir, name: `random-batches-${segments.length}` }, texts, about);
+/** The same as record batches, one for each segment, as a client sends them that knows the segments; `zstd`: as a broker stores JSON. */
+export async function randomBatches(dir: string, segments: readonly Range[], codec: Codec = 'none'): Promise<Bodies> {
+  const texts = await Promise.all(Array.from({ length: BODIES }, () => toBatches(randomMessages(), { segments, codec })));
+  const about = { contentType: BATCH_TYPE, ...randomSizes(REQUEST_MESSAGES, VALUE_BYTES) };
+  return toFiles({ dir, name: `random-batches-${segments.length}-${codec}` }, texts, about);
+}
+
+/** {@link REQUEST_FLIGHTS} messages of {@link TINY_VALUE_BYTES} a request, which is one batch. */
+export async function tinyBatches(dir: string): Promise<Bodies> {
+  const texts = await Promise.all(Array.from({ length: BODIES }, () => batchOf(randomMessages(REQUEST_FLIGHTS, TINY_VALUE_BYTES), 'zstd')));
+  const about = { contentType: BATCH_TYPE, ...randomSizes(REQUEST_FLIGHTS, TINY_VALUE_BYTES) };
+  return toFiles({ dir, name: 'tiny-batches' }, texts, about);
 }
 
 /** One message a body: {@link VALUE_BYTES} random bytes. */
 export function randomSingles(dir: string): Bodies {
   const texts = Array.from({ length: SINGLE_BODIES }, () => randomBytes(VALUE_BYTES));
-  return toFiles({ dir, name: 'random-single' }, texts, { contentType: 'application/octet-stream', messages: 1, valueBytes: VALUE_BYTES });
+  const about = { contentType: 'application/octet-stream', messages: 1, valueBytes: VALUE_BYTES, keyBytes: 0 };
+  return toFiles({ dir, name: 'random-single' }, texts, about);
 }
 
 /** The demo's flights, keyed by origin. */
@@ -68,7 +76,7 @@ export async function flightsJson(dir: string): Promise<Bodies> {
   return toFiles({ dir, name: 'flights-json' }, texts, {
     contentType: JSON_TYPE,
     messages: REQUEST_FLIGHTS,
-    valueBytes: meanBytes(chunks),
+    ...meanSizes(chunks),
   });
 }
 
@@ -79,18 +87,24 @@ export async function flightsBatches(dir: string, segments: readonly Range[]): P
   return toFiles({ dir, name: 'flights-batches' }, texts, {
     contentType: BATCH_TYPE,
     messages: REQUEST_FLIGHTS,
-    valueBytes: meanBytes(chunks),
+    ...meanSizes(chunks),
   });
 }
 
-export function randomMessages(): Message[] {
-  return Array.from({ length: REQUEST_MESSAGES }, () => ({
-    key: Buffer.from(randomBytes(KEY_BYTES).toString('hex')),
-    value: randomBytes(VALUE_BYTES),
+export function randomMessages(count = REQUEST_MESSAGES, valueBytes = VALUE_BYTES): Message[] {
+  return Array.from({ length: count }, () => ({
+    key: Buffer.from(randomBytes(KEY_BYTES / 2).toString('hex')),
+    value: randomBytes(valueBytes),
     headers: [],
     timestampMs: Date.now(),
   }));
 }
+
+const randomSizes = (messages: number, valueBytes: number): Pick<Bodies, 'messages' | 'valueBytes' | 'keyBytes'> => ({
+  messages,
+  valueBytes: valueBytes * messages,
+  keyBytes: KEY_BYTES * messages,
+});
 
 async function flightChunks(): Promise<Flight[][]> {
   const flights: Flight[] = [];
@@ -102,9 +116,13 @@ function toMessage({ key, value, timestampMs }: Flight): Message {
   return { key: Buffer.from(key), value: Buffer.from(value), headers: [], timestampMs };
 }
 
-/** Values are ASCII. */
-function meanBytes(chunks: readonly (readonly Flight[])[]): number {
-  return chunks.flat().reduce((bytes, { value }) => bytes + value.length, 0) / chunks.length;
+/** Both are ASCII. */
+function meanSizes(chunks: readonly (readonly Flight[])[]): Pick<Bodies, 'valueBytes' | 'keyBytes'> {
+  const flights = chunks.flat();
+  return {
+    valueBytes: flights.reduce((bytes, { value }) => bytes + value.length, 0) / chunks.length,
+    keyBytes: flights.reduce((bytes, { key }) => bytes + key.length, 0) / chunks.length,
+  };
 }
 
 async function toBatches(messages: readonly Message[], { segments, codec }: Slices): Promise<Buffer> {

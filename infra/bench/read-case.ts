@@ -1,13 +1,13 @@
 import type { ReadLoad, Share } from './load.ts';
-import { type Bench, measure } from './measure.ts';
+import { type Bench, type Measurement, measure } from './measure.ts';
 import { VALUE_BYTES } from './payloads.ts';
 import { describeShape, objectsOf, recorded, type Shape } from './raw.ts';
 import { type Row, withReference } from './row.ts';
 import type { Topic } from './topic.ts';
 
-const READERS = [1, 4, 8];
-const BATCHES = 'application/vnd.kelp.batch';
-const JSON_TYPE = 'application/json';
+export const READERS = [1, 4, 8];
+export const BATCHES = 'application/vnd.kelp.batch';
+export const JSON_TYPE = 'application/json';
 
 /** (e) Reads all of a topic, by one reader and by several, beside raw GETs of as many bytes in objects of the best size. */
 export async function readCatchUp(bench: Bench, topic: Topic, best: Shape): Promise<void> {
@@ -24,11 +24,24 @@ export async function readCatchUp(bench: Bench, topic: Topic, best: Shape): Prom
 
 type Reading = { readonly readers: number; readonly accept: string; readonly label: string };
 
-async function read(bench: Bench, topic: Topic, { readers, accept, label }: Reading): Promise<Row> {
+function read(bench: Bench, topic: Topic, { readers, accept, label }: Reading): Promise<Row> {
+  const names = { kind: 'kelp', case: accept === JSON_TYPE ? 'e json' : 'e', label: `catch-up as ${label}, ${readers} readers` } as const;
+  return readAll(bench, topic, { names, readers, accept, valueBytes: VALUE_BYTES });
+}
+
+export type AllRead = {
+  readonly names: Measurement['names'];
+  readonly readers: number;
+  readonly accept: string;
+  /** Of a message. */
+  readonly valueBytes: number;
+};
+
+/** All messages of a topic, each once. */
+export async function readAll(bench: Bench, topic: Topic, { names, readers, accept, valueBytes }: AllRead): Promise<Row> {
   const { shares, messages } = await sharesOf(topic, readers);
   const load: ReadLoad = { mode: 'read', token: bench.stack.token, accept, shares, clients: readers };
-  const names = { kind: 'kelp', case: accept === JSON_TYPE ? 'e json' : 'e', label: `catch-up as ${label}, ${readers} readers` } as const;
-  return await measure(bench, { names, load, payload: () => ({ messages, bytes: messages * VALUE_BYTES }) });
+  return await measure(bench, { names, load, payload: () => ({ messages, bytes: messages * valueBytes }) });
 }
 
 /** Each segment in as many parts as there are readers. */

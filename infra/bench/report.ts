@@ -27,6 +27,10 @@ const COLUMNS: readonly Column[] = [
   { heading: 'broker MB', cell: (row) => (row.brokerPeakBytes === undefined ? undefined : (row.brokerPeakBytes / MEGABYTE).toFixed(0)) },
   { heading: 'broker s/GiB', cell: (row) => (row.kind === 'kelp' ? perGibibyte(row, row.cpuSeconds.broker)?.toFixed(2) : undefined) },
   { heading: 'behind', cell: (row) => perGibibyte(row, row.brokerBehindSeconds)?.toFixed(2) },
+  { heading: 'MiB a CPU s', cell: (row) => perOwnSecond(row)?.toFixed(1) },
+  { heading: 'own MB', cell: ({ loadPeakBytes }) => (loadPeakBytes === undefined ? undefined : (loadPeakBytes / MEGABYTE).toFixed(0)) },
+  { heading: 'of batches', cell: ({ files }) => (files === undefined ? undefined : (files.bytes / files.batchBytes).toFixed(2)) },
+  { heading: 'of NDJSON.gz', cell: ({ files }) => (files === undefined ? undefined : (files.bytes / files.ndjsonGzBytes).toFixed(2)) },
   { heading: 'PUTs/1000', cell: (row) => (row.kind === 'kelp' ? row.putsPerThousand?.toFixed(2) : undefined) },
   { heading: 'table ops/1000', cell: (row) => (row.kind === 'kelp' ? row.tableOperationsPerThousand?.toFixed(2) : undefined) },
   { heading: 'slowest ms', cell: ({ longestMs }) => longestMs?.toFixed(0) },
@@ -64,6 +68,11 @@ function layOut(lines: readonly (readonly string[])[], textColumns: number): str
 function perGibibyte({ mebibytesPerSecond, seconds }: Row, cpuSeconds: number | undefined): number | undefined {
   if (cpuSeconds === undefined || mebibytesPerSecond === 0) return undefined;
   return cpuSeconds / ((mebibytesPerSecond * seconds) / GIBIBYTE_MEBIBYTES);
+}
+
+/** Of an archiver: what it takes in for each second of its own processor time. */
+export function perOwnSecond({ client, mebibytesPerSecond, seconds, cpuSeconds }: Row): number | undefined {
+  return client === 'archiver' ? (mebibytesPerSecond * seconds) / cpuSeconds.load : undefined;
 }
 
 function describeReference({ reference }: Row): string | undefined {

@@ -11,6 +11,8 @@ export type Reference = {
   readonly ratio: number;
 };
 
+export type FileSizes = { readonly count: number; readonly bytes: number; readonly batchBytes: number; readonly ndjsonGzBytes: number };
+
 /** One measurement: a JSON line, and a line of the table. */
 export type Row = {
   /** `sweep` looks for the best shape, `beside` is what the next or last row of `kelp` is held against: neither is in the table. */
@@ -18,7 +20,7 @@ export type Row = {
   readonly case: string;
   readonly label: string;
   /** The program that made the load. */
-  readonly client: 'native' | 'lean';
+  readonly client: 'native' | 'lean' | 'archiver';
   readonly seconds: number;
   readonly requests: number;
   readonly errors: number;
@@ -35,6 +37,10 @@ export type Row = {
   readonly endToEndP99Ms?: number;
   readonly cpuSeconds: CpuSeconds;
   readonly brokerPeakBytes?: number;
+  /** The same of the program that made the load. */
+  readonly loadPeakBytes?: number;
+  /** What of all messages is in files; what batches and compressed lines of JSON take of the same ones. */
+  readonly files?: FileSizes;
   /** By how much that is above what it has while it does nothing. */
   readonly brokerMoreBytes?: number;
   /** The broker's processor time behind the load, until it has looked at all that was uploaded. */
@@ -69,7 +75,7 @@ export type Measured = { readonly names: RowNames; readonly result: LoadResult; 
 
 export function toRow({ names, result, payload, costs }: Measured): Row {
   const { messages, bytes } = payload;
-  const { requests, errors, firstError, seconds, p50Ms, p99Ms, endToEndP50Ms, endToEndP99Ms, cpuSeconds } = result;
+  const { requests, errors, firstError, seconds, p50Ms, p99Ms, endToEndP50Ms, endToEndP99Ms, cpuSeconds, peakBytes } = result;
   const { operations, brokerPeakBytes } = costs;
   return {
     ...names,
@@ -86,6 +92,7 @@ export function toRow({ names, result, payload, costs }: Measured): Row {
     ...(endToEndP99Ms === undefined ? {} : { endToEndP99Ms }),
     cpuSeconds: { load: cpuSeconds, ...costs.cpuSeconds },
     ...(brokerPeakBytes === undefined ? {} : { brokerPeakBytes }),
+    ...(peakBytes === undefined ? {} : { loadPeakBytes: peakBytes }),
     ...(operations === undefined ? {} : perThousand(operations, messages)),
   };
 }

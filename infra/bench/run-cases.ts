@@ -1,3 +1,4 @@
+import { type Archived, measureArchive, readArchived, startArchived } from './archive-cases.ts';
 import type { Bench } from './measure.ts';
 import { measureColdStarts } from './cold-start-case.ts';
 import { measureFailover, measureLeader } from './failover-cases.ts';
@@ -24,6 +25,7 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
   if (best !== undefined) await measureLean(bench, best);
   let written: Topic | undefined;
   let uploaded: Topic | undefined;
+  let archived: Archived | undefined;
   let started: Promise<BenchFleet> | undefined;
   const onFleet = async (run: (bench: Bench, fleet: BenchFleet) => Promise<void>): Promise<void> =>
     run(bench, await (started ??= startBenchFleet(bench, { brokers: 3, name: 'fleet', table: 'kelp-fleet' })));
@@ -50,6 +52,8 @@ export async function runCases(bench: Bench, cases: readonly CaseName[]): Promis
       await readReferences(bench, written ?? (await write(bench)), { name: 's', label: 'what brokers have written', best: get });
       if (uploaded !== undefined) await readReferences(bench, uploaded, { name: 's uploads', label: 'uploads', best: get });
     },
+    t: async () => measureArchive((archived ??= await startArchived(bench))),
+    u: async () => readArchived((archived ??= await startArchived(bench))),
   };
   const unused = { bytes: 0, clients: 0 };
   for (const name of cases) await run[name](best ?? { put: unused, get: unused });

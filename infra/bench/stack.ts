@@ -55,6 +55,7 @@ export async function startBenchStack({ dir, say, signal }: BenchStackOptions): 
       KELP_S3_SECRET_KEY: store.secretKey,
       KELP_TABLE_ENDPOINT: table.endpoint,
       KELP_SWEEP_MS: '0',
+      KELP_ARCHIVE_MS: '0',
     };
     const broker = await startBroker({ configuration: readConfiguration(environment), environment, children, signal });
     return {

@@ -16,6 +16,9 @@ const Segments = z.object({
 });
 export type Segment = z.infer<typeof Segments>['segments'][number];
 
+const Files = z.object({ files: z.array(z.object({ rows: z.int(), bytes: z.int() })), next: z.string().optional() });
+export type ArchivedFile = z.infer<typeof Files>['files'][number];
+
 const Scaling = z.object({
   events: z.array(
     z.object({ kind: z.enum(['split', 'merge']), children: z.array(z.string()), reason: z.object({ why: z.string() }).optional() }),
@@ -30,6 +33,8 @@ export type Topic = {
   readonly messageUrl: string;
   /** As they are now, in order of partitions; sealed ones too. */
   segments(): Promise<Segment[]>;
+  /** Of old messages, with rows. */
+  files(): Promise<ArchivedFile[]>;
   /** What was split and merged, newest first. */
   events(): Promise<ScaleEvent[]>;
 };
@@ -63,6 +68,15 @@ export function topicOf({ url, token }: { readonly url: string; readonly token: 
     messagesUrl: `${topicUrl}/messages`,
     messageUrl: `${topicUrl}/message`,
     segments: async () => Segments.parse(await get('/segments')).segments.toSorted((a, b) => a.lo - b.lo),
+    async files() {
+      const found: ArchivedFile[] = [];
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const { files, next } = Files.parse(await get(`/files?limit=1000${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`));
+        found.push(...files);
+        after = next;
+      }
+      return found;
+    },
     events: async () => Scaling.parse(await get('/scaling')).events,
   };
 }

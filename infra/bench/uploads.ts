@@ -25,7 +25,7 @@ export async function batchUploads(
   const payloads: UploadPayload[] = [];
   let messages = 0;
   for (let upload = 0; upload < UPLOADS; upload += 1) {
-    const contents = Array.from({ length: batches }, randomMessages);
+    const contents = Array.from({ length: batches }, () => randomMessages());
     const bytes = Buffer.concat(await Promise.all(contents.map((content) => batchOf(content, 'none'))));
     const declared = [...splitBatches(bytes)].map(({ start, bytes: { length }, header: { count, crc } }, index) => ({
       offset: start,

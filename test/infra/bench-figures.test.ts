@@ -42,6 +42,10 @@ test.each([
   ['q', 0.95],
   ['s', 0.95],
   ['s uploads', 0.95],
+  ['u', 0.7],
+  ['u json', 0.7],
+  ['u flights', 0.7],
+  ['u flights json', 0.7],
 ])('the ratio of %s is met from %d', (name, ratioMin) => {
   expect(met([rowOf(name, { reference: reference(ratioMin) })], name)).toEqual([true]);
   expect(met([rowOf(name, { reference: reference(ratioMin - 0.01) })], name)).toEqual([false]);
@@ -71,6 +75,21 @@ test('memory is the highest of all rows, in megabytes', () => {
 test('what passes by reference may cost the broker 64 MB more than it has idle', () => {
   expect(met([rowOf('r 1 GiB', { brokerMoreBytes: 64_000_000 })], 'r 1 GiB')).toEqual([true]);
   expect(met([rowOf('r 1 GiB', { brokerMoreBytes: 64_000_001 })], 'r 1 GiB')).toEqual([false]);
+});
+
+test('an archiver is held against 100 MiB of messages for each second of its own, and 512 MB', () => {
+  const archiving = (cpu: number, loadPeakBytes: number): Row =>
+    rowOf('t', { client: 'archiver', seconds: 8, mebibytesPerSecond: 64, cpuSeconds: { load: cpu, weed: 9 }, loadPeakBytes });
+  expect(met([archiving(5.12, 512_000_000)], 't')).toEqual([true, true]);
+  expect(met([archiving(5.13, 512_000_001)], 't')).toEqual([false, false]);
+});
+
+test('files are told as parts of what batches and compressed lines take', () => {
+  const files = { count: 2, bytes: 60, batchBytes: 80, ndjsonGzBytes: 100 };
+  const lines = formatTable([{ ...row, client: 'archiver', seconds: 2, cpuSeconds: { load: 4 }, files }]).split('\n');
+  const [headings = [], cells = []] = lines.map((line) => line.split(/ {2,}/).map((cell) => cell.trim()));
+  const cell = (heading: string): string | undefined => cells[headings.indexOf(heading)];
+  expect([cell('MiB a CPU s'), cell('of batches'), cell('of NDJSON.gz')]).toEqual(['25.0', '0.75', '0.60']);
 });
 
 test('nothing is judged that was not run', () => {

@@ -3,7 +3,7 @@ import { parseOptions } from '../../infra/bench/options.ts';
 
 test('without options all cases run for six seconds each', () => {
   expect(parseOptions([])).toEqual({
-    cases: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's'],
+    cases: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's', 't', 'u'],
     seconds: 6,
     instances: 200,
   });
