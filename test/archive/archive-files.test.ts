@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { KelpError } from '../../src/model/errors.ts';
 import { FILE_PUTS_MAX } from '../../src/model/archive-limits.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
-import { messages, textOf } from '../consume/fixture.ts';
+import { encodeUpload } from '../../src/format/upload-item.ts';
+import { uploadKey } from '../../src/format/item-key.ts';
+import type { Minute } from '../../src/model/ids.ts';
+import { readUpload } from '../../src/state/stored-uploads.ts';
+import { interceptTable } from '../simulation/intercept.ts';
+import { calm, messages, textOf } from '../consume/fixture.ts';
 import { appendUpload, find } from '../consume/uploaded.ts';
 import { type ArchiveWorld, createArchiveWorld, HOUR_MS } from './archive-world.ts';
 
@@ -133,5 +138,31 @@ describe('uploaded batches', () => {
     await find(log, upload, { checked: true, bad: [] });
     expect(await world.archive(segment)).toBe('idle');
     expect((await world.archived(segment)).map(textOf)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('an upload that an entry names', () => {
+  test('is submitted before the entry leaves the index (U2), whatever becomes of the file', async () => {
+    const world = await createArchiveWorld();
+    const { log } = world;
+    const segment = await log.make(ALL);
+    const { upload, offset } = await appendUpload(log, segment, { batches: [messages('a')] });
+    const cid = (await log.head(segment)).entries.at(-1)?.cid ?? expect.unreachable('it was appended');
+    const stored = await readUpload(log, log.topic.id, upload, calm());
+    // As whoever has submitted it leaves it when it is stopped behind the commit.
+    const attempt = { segment, cid, tail: offset, minute: '28333333' as Minute, owner: 'somebody', recordVersion: 1, delta: 0 };
+    const { offset: _, ...rest } = stored ?? expect.unreachable('it was appended');
+    const submitting = { ...rest, state: 'submitting' as const, checked: true, attempt };
+    await log.table.put(uploadKey(log.topic.id, upload), encodeUpload(submitting), [], calm());
+    await log.seal(segment);
+    const atRaise: (string | undefined)[] = [];
+    const table = interceptTable(log.table, async (call, make) => {
+      const isRaise = call.op === 'update' && call.key.sk === 'a';
+      if (isRaise) atRaise.push((await readUpload(log, log.topic.id, upload, calm()))?.state);
+      return make();
+    });
+    expect(await world.archive(segment, world.archiver({ table }))).toBe('idle');
+    expect(atRaise[0]).toBe('submitted');
+    expect(await readUpload(log, log.topic.id, upload, calm())).toMatchObject({ state: 'submitted', offset });
   });
 });

@@ -27,14 +27,23 @@ type Paused = {
   goOn(): void;
 };
 
-function pausedAt(world: ArchiveWorld, isCall: (call: Call) => boolean, fileBytesMax: number): Paused {
+/** `dies`: that call is its last one. */
+function pausedAt(
+  world: ArchiveWorld,
+  isCall: (call: Call) => boolean,
+  options: { readonly fileBytesMax: number; readonly dies?: true },
+): Paused {
+  const { fileBytesMax, dies } = options;
   const [stood, went] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let waits = true;
+  let isDead = false;
   const around = async <R>(call: Call, make: () => Promise<R>): Promise<R> => {
+    if (isDead) throw new Error('killed');
     if (waits && isCall(call)) {
       waits = false;
       stood.resolve();
       await went.promise;
+      isDead = dies === true;
     }
     return make();
   };
@@ -59,7 +68,7 @@ describe.each([
 ])('an archiver that %s late', (_, isCall) => {
   test('changes nothing that others have done since', async () => {
     const { world, segment } = await sealed();
-    const old = pausedAt(world, isCall, 400);
+    const old = pausedAt(world, isCall, { fileBytesMax: 400 });
     const end = world.archive(segment, old.deps);
     await old.stands;
     await world.log.clock.advance(PLANNED_BY_OTHERS_MS);
@@ -72,10 +81,23 @@ describe.each([
     expect((await world.archived(segment)).map(textOf)).toEqual(VALUES.map((value) => value.repeat(100)));
   });
 
+  test('changes nothing either if that is the last that it does', async () => {
+    const { world, segment } = await sealed();
+    const old = pausedAt(world, isCall, { fileBytesMax: 150, dies: true });
+    const end = world.archive(segment, old.deps);
+    await old.stands;
+    await world.log.clock.advance(PLANNED_BY_OTHERS_MS);
+    expect(await world.archive(segment)).toBe('idle');
+    const before = await world.state(segment);
+    old.goOn();
+    await expect(end).rejects.toThrow('killed');
+    expect(await world.state(segment)).toEqual(before);
+  });
+
   test('does not bring back what was dropped meanwhile', async () => {
     const { world, segment } = await sealed();
     const { log } = world;
-    const old = pausedAt(world, isCall, 1_000_000);
+    const old = pausedAt(world, isCall, { fileBytesMax: 1_000_000 });
     const end = world.archive(segment, old.deps);
     await old.stands;
     // As retention does: it puts the record, dropped, or drops the one that is there, and is overtaken where that is written already.
