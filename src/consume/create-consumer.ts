@@ -37,11 +37,13 @@ export type ConsumerDeps = {
   readonly archives?: Archives;
   /** Of immutable ranges kept in memory. */
   readonly cacheBytesMax?: number;
+  /** Of decoded batches; 0 for whoever comes to each batch once. */
+  readonly decodedBytesMax?: number;
 };
 
 export function createConsumer(deps: ConsumerDeps): Consumer {
   const { store, telemetry, cacheBytesMax = READ_CACHE_BYTES_MAX } = deps;
-  const decoder = createBatchDecoder(deps.compression);
+  const decoder = createBatchDecoder(deps.compression, deps.decodedBytesMax);
   const ranges = createObjectRanges({ store, telemetry, bytesMax: cacheBytesMax });
   const archives = { ...deps, archives: deps.archives ?? createArchives(deps) };
   const index = { ...deps, pages: createIndexPages(deps.table), archived: createArchivedMessages(archives, { places: false }) };

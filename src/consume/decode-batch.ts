@@ -23,10 +23,11 @@ export type BatchDecoder = {
 
 type Messages = Promise<readonly StoredMessage[]>;
 
-export function createBatchDecoder(compression: Compression): BatchDecoder {
+/** `bytesMax`: of what was decoded last and nobody holds. */
+export function createBatchDecoder(compression: Compression, bytesMax = READ_DECODED_BYTES_MAX): BatchDecoder {
   const origins = new WeakMap<Bytes, BatchOrigin>();
   const held = new WeakMap<PlacedBatch, Messages>();
-  const recent = createRecent();
+  const recent = createRecent(bytesMax);
 
   async function decode({ bytes, baseOffset, count }: PlacedBatch): Messages {
     try {
@@ -60,7 +61,7 @@ export function createBatchDecoder(compression: Compression): BatchDecoder {
 const MESSAGE_OBJECTS_BYTES = 256;
 
 /** What was decoded last, within a bound: small pages of a large batch would decode it for each of them. */
-function createRecent() {
+function createRecent(bytesMax: number) {
   const entries = new Map<Bytes, { readonly messages: Messages; bytes: number }>();
   let total = 0;
 
@@ -77,7 +78,7 @@ function createRecent() {
     entry.bytes = bytes;
     for (const oldest of entries.keys()) {
       // The newest stays whatever its size: the page that it is for holds it next.
-      if (total <= READ_DECODED_BYTES_MAX || entries.size === 1) return;
+      if (total <= bytesMax || entries.size === 1) return;
       drop(oldest);
     }
   }

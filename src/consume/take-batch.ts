@@ -47,7 +47,7 @@ export function takeWhole(
 
 const HEADER_MARKS_BYTES = 2;
 
-export function messageBytes({ key, value, headers }: StoredMessage): number {
+function messageBytes({ key, value, headers }: StoredMessage): number {
   let bytes = key.length + (value?.length ?? 0);
   for (const header of headers) bytes += header.name.length + (header.value?.length ?? 0) + HEADER_MARKS_BYTES;
   return bytes;

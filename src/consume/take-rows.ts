@@ -1,21 +1,13 @@
 import type { GroupRows } from '../format/archived-file/read-group.ts';
 import { BATCH_HEADER_BYTES } from '../format/record-batch-header.ts';
-import { encodePlainBatch } from '../format/record-batch-encode.ts';
 import { FILE_BATCH_BYTES_MAX } from '../model/archive-limits.ts';
-import type { ArchivedMessage } from '../model/archived-file.ts';
 import type { SegmentId } from '../model/ids.ts';
-import type { Bytes, StoredMessage } from '../model/message.ts';
+import type { Bytes } from '../model/message.ts';
 import type { BatchDecoder } from './decode-batch.ts';
 import type { BatchSlice } from './page.ts';
 import { addSlice, boundsOf, isDone, passOver } from './part-progress.ts';
 import type { TakeInto } from './read-batches.ts';
-import { messageBytes, type TakeBounds } from './take-batch.ts';
-
-/** What a record takes at most beside its key, value and headers, and a header beside its name and value. */
-const RECORD_MARKS_BYTES = 40;
-const HEADER_MARKS_BYTES = 10;
-
-type Batch = { readonly messages: readonly ArchivedMessage[]; readonly bytes: number };
+import type { TakeBounds } from './take-batch.ts';
 
 /**
  * Takes what fits of a row group, as batches that begin where the part stands and whose offsets have no gap; what lies between rows is
@@ -30,12 +22,17 @@ export function takeRows(
   while (row < rows.count) {
     if (rows.offsetAt(row) > part.next) passOver(part, rows.offsetAt(row));
     if (isDone(part, page)) return false;
-    const { messages, bytes } = nextBatch(rows, row, { ...boundsOf(part, page), whole: page.whole });
-    if (messages.length === 0) return false;
-    const slice = sliceOf(segment, messages);
-    decoder.give(slice, messages);
+    const first = row;
+    const { count, bytes } = nextBatch(rows, first, boundsOf(part, page));
+    if (count === 0) return false;
+    const slice = sliceOf(segment, rows, { first, count });
+    if (!page.whole)
+      decoder.give(
+        slice,
+        Array.from({ length: count }, (_, index) => rows.messageAt(first + index)),
+      );
     addSlice({ part, page }, slice, page.whole ? slice.bytes.length : bytes);
-    row += messages.length;
+    row += count;
   }
   return true;
 }
@@ -52,31 +49,24 @@ function rowFrom(rows: GroupRows, offset: number): number {
   return low;
 }
 
-function nextBatch(rows: GroupRows, first: number, { room, least, whole }: TakeBounds & { readonly whole: boolean }): Batch {
-  const messages: ArchivedMessage[] = [];
+/** How many rows come as the next batch, and what they take at most. */
+function nextBatch(rows: GroupRows, first: number, { room, least }: TakeBounds): { readonly count: number; readonly bytes: number } {
   const countMax = Math.max(room.messages, Math.min(least.messages, 1));
   const bytesMax = Math.min(room.bytes, FILE_BATCH_BYTES_MAX);
-  let bytes = whole ? BATCH_HEADER_BYTES : 0;
-  for (let row = first; row < rows.count && messages.length < countMax; row += 1) {
-    if (rows.offsetAt(row) !== rows.offsetAt(first) + messages.length) break;
-    const message = rows.messageAt(row);
-    const size = whole ? recordBytes(message) : messageBytes(message);
-    if (bytes + size > bytesMax && (messages.length > 0 || (bytes + size > room.bytes && size > least.bytes))) break;
-    messages.push(message);
-    bytes += size;
+  let count = 0;
+  let bytes = BATCH_HEADER_BYTES;
+  while (first + count < rows.count && count < countMax && rows.offsetAt(first + count) === rows.offsetAt(first) + count) {
+    const more = bytes + rows.bytesAt(first + count);
+    if (more > bytesMax && (count > 0 || (more > room.bytes && more > least.bytes))) break;
+    bytes = more;
+    count += 1;
   }
-  return { messages, bytes };
+  return { count, bytes };
 }
 
-/** At most. */
-const recordBytes = (message: StoredMessage): number =>
-  RECORD_MARKS_BYTES + messageBytes(message) + message.headers.reduce((sum, { name }) => sum + HEADER_MARKS_BYTES + 2 * name.length, 0);
-
 /** Only who hands out batches needs the bytes of one. */
-function sliceOf(segment: SegmentId, messages: readonly ArchivedMessage[]): BatchSlice {
-  const [first] = messages;
-  const { offset: baseOffset = 0, committedMs = 0 } = first ?? {};
-  const count = messages.length;
+function sliceOf(segment: SegmentId, rows: GroupRows, { first, count }: { readonly first: number; readonly count: number }): BatchSlice {
+  const baseOffset = rows.offsetAt(first);
   let encoded: Bytes | undefined;
   return {
     segment,
@@ -84,9 +74,9 @@ function sliceOf(segment: SegmentId, messages: readonly ArchivedMessage[]): Batc
     count,
     from: baseOffset,
     to: baseOffset + count,
-    committedMs,
+    committedMs: rows.committedAt(first),
     get bytes() {
-      encoded ??= encodePlainBatch(messages);
+      encoded ??= rows.toBatch(first, count);
       return encoded;
     },
   };

@@ -27,9 +27,6 @@ export async function encodeBatch(messages: readonly Message[], compression: Com
   return finishBatch(batch, compressed.codec, messages);
 }
 
-/** The same without compression, on the spot. */
-export const encodePlainBatch = (messages: readonly Message[]): Bytes => finishBatch(encodeRecords(messages), 'none', messages);
-
 /** The records behind room for the header, in the one allocation that an uncompressed batch needs. */
 function encodeRecords(messages: readonly Message[]): Bytes {
   const base = baseTimestamp(messages);
@@ -87,19 +84,26 @@ function writeHeader(writer: Writer, header: Header): void {
 }
 
 function finishBatch(batch: Bytes, codec: Codec, messages: readonly Message[]): Bytes {
-  const view = new DataView(batch.buffer, batch.byteOffset, layout.BATCH_HEADER_BYTES);
   let maxTimestampMs = 0;
   for (const { timestampMs } of messages) if (timestampMs > maxTimestampMs) maxTimestampMs = timestampMs;
+  return writeBatchHeader(batch, { codec, count: messages.length, baseTimestampMs: baseTimestamp(messages), maxTimestampMs });
+}
+
+type Written = Pick<layout.BatchHeader, 'count' | 'baseTimestampMs' | 'maxTimestampMs'> & { readonly codec: Codec };
+
+/** The batch whose records stand behind room for its header, with that. */
+export function writeBatchHeader(batch: Bytes, { codec, count, baseTimestampMs, maxTimestampMs }: Written): Bytes {
+  const view = new DataView(batch.buffer, batch.byteOffset, layout.BATCH_HEADER_BYTES);
   view.setInt32(layout.AT_BATCH_LENGTH, batch.length - layout.BATCH_LENGTH_EXCLUDES);
   view.setInt8(layout.AT_MAGIC, layout.BATCH_MAGIC);
   view.setUint16(layout.AT_ATTRIBUTES, layout.codecBits(codec));
-  view.setInt32(layout.AT_LAST_OFFSET_DELTA, messages.length - 1);
-  layout.writeInt64(view, layout.AT_BASE_TIMESTAMP, baseTimestamp(messages));
+  view.setInt32(layout.AT_LAST_OFFSET_DELTA, count - 1);
+  layout.writeInt64(view, layout.AT_BASE_TIMESTAMP, baseTimestampMs);
   layout.writeInt64(view, layout.AT_MAX_TIMESTAMP, maxTimestampMs);
   layout.writeInt64(view, layout.AT_PRODUCER_ID, NO_PRODUCER);
   view.setInt16(layout.AT_PRODUCER_EPOCH, NO_PRODUCER);
   view.setInt32(layout.AT_BASE_SEQUENCE, NO_PRODUCER);
-  view.setInt32(layout.AT_RECORDS_COUNT, messages.length);
+  view.setInt32(layout.AT_RECORDS_COUNT, count);
   view.setUint32(layout.AT_CRC, crc32c(batch.subarray(layout.BATCH_CRC_FROM)));
   return batch;
 }

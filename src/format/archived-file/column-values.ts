@@ -1,6 +1,7 @@
 import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import type { Bytes } from '../../model/message.ts';
 import { damagedFile } from './damaged-file.ts';
+import type { Writer } from '../varint.ts';
 import type { ColumnPage } from './read-page.ts';
 
 const LENGTH_BYTES = 4;
@@ -11,6 +12,10 @@ const INT64_BYTES = 8;
 export type ByteColumn = {
   /** A view of memory that all of them share; null: there is none. */
   at(entry: number): Bytes | null;
+  /** −1: there is none. */
+  lengthAt(entry: number): number;
+  /** Writes the bytes, if there are any. */
+  copy(entry: number, into: Writer): void;
   readonly entries: number;
 };
 
@@ -38,8 +43,25 @@ export function byteColumn({ entries, definition, valueCount, values }: ColumnPa
       const end = ends[entry] ?? -1;
       return end < 0 ? null : values.subarray(starts[entry], end);
     },
+    lengthAt: (entry) => Math.max(-1, (ends[entry] ?? -1) - (starts[entry] ?? 0)),
+    copy(entry, into) {
+      const start = starts[entry] ?? 0;
+      copyBytes(values, { from: start, to: ends[entry] ?? start }, into);
+    },
     entries,
   };
+}
+
+/** Up to here, a loop copies faster than a call into the runtime with a view made for it. */
+const LOOP_BYTES_MAX = 48;
+
+function copyBytes(bytes: Bytes, { from, to }: { readonly from: number; readonly to: number }, into: Writer): void {
+  if (to - from <= LOOP_BYTES_MAX) {
+    for (let at = from; at < to; at += 1) into.bytes[into.at++] = bytes[at] ?? 0;
+    return;
+  }
+  into.bytes.set(bytes.subarray(from, to), into.at);
+  into.at += to - from;
 }
 
 export function int32Column({ valueCount, values }: ColumnPage): Int32Array {

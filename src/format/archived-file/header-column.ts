@@ -1,15 +1,21 @@
 import type { Bytes, Header } from '../../model/message.ts';
 import { decodeUtf8 } from '../utf8.ts';
-import { byteColumn } from './column-values.ts';
+import { byteColumn, type ByteColumn } from './column-values.ts';
 import { damagedFile } from './damaged-file.ts';
 import type { ColumnPage } from './read-page.ts';
 
 /** The lists of headers of a row group, by row. */
 export type HeaderColumn = {
   at(row: number): readonly Header[];
+  /** Where the parts of a row's headers begin in their columns, and where they end. */
+  firstOf(row: number): number;
+  endOf(row: number): number;
+  readonly names: ByteColumn;
+  readonly values: ByteColumn;
   readonly rows: number;
 };
 
+const NO_BYTES = new Uint8Array(0);
 /** Most messages have the same few. */
 const NAMES_KNOWN_MAX = 16;
 
@@ -20,16 +26,20 @@ export function headerColumn(names: ColumnPage, values: ColumnPage): HeaderColum
   const valued = byteColumn(values, 2);
   if (values.entries !== names.entries) throw damagedFile('there are other header names than values');
   const nameOf = createNames();
+  const firstOf = (row: number): number => starts[row] ?? 0;
+  const endOf = (row: number): number => (named.lengthAt(firstOf(row)) < 0 ? firstOf(row) : firstOf(row + 1));
   return {
     at(row) {
       const headers: Header[] = [];
-      const end = starts[row + 1] ?? 0;
-      for (let entry = starts[row] ?? 0; entry < end; entry += 1) {
-        const name = named.at(entry);
-        if (name !== null) headers.push({ name: nameOf(name), value: valued.at(entry) });
+      for (let entry = firstOf(row), end = endOf(row); entry < end; entry += 1) {
+        headers.push({ name: nameOf(named.at(entry) ?? NO_BYTES), value: valued.at(entry) });
       }
       return headers;
     },
+    firstOf,
+    endOf,
+    names: named,
+    values: valued,
     rows: starts.length - 1,
   };
 }

@@ -2,11 +2,12 @@ import { crc32c } from '#crc32c';
 import type { ArchivedMessage } from '../../model/archived-file.ts';
 import { KelpError } from '../../model/errors.ts';
 import type { Bytes } from '../../model/message.ts';
-import { byteColumn, type ByteColumn, deltaColumn, int32Column, int64Column } from './column-values.ts';
+import { byteColumn, deltaColumn, int32Column, int64Column } from './column-values.ts';
 import { damagedFile } from './damaged-file.ts';
 import { toHex } from './file-metadata.ts';
-import { headerColumn, type HeaderColumn } from './header-column.ts';
+import { headerColumn } from './header-column.ts';
 import type { ArchivedGroup } from './read-footer.ts';
+import { rowsToBatch, type RecordColumns } from './rows-to-batch.ts';
 import { type ColumnPage, DELTA_BINARY_PACKED, PLAIN, readPage, type Unpack } from './read-page.ts';
 
 /** The messages of a row group, by row: made when they are asked for, of columns whose bytes they share. */
@@ -14,8 +15,17 @@ export type GroupRows = {
   readonly count: number;
   offsetAt(row: number): number;
   timestampAt(row: number): number;
+  committedAt(row: number): number;
+  /** Of key, value and headers, as a record batch has them, at most. */
+  bytesAt(row: number): number;
   messageAt(row: number): ArchivedMessage;
+  /** Rows whose offsets have no gap, as a record batch that is not compressed. */
+  toBatch(first: number, count: number): Bytes;
 };
+
+/** What a record takes at most beside its key, value and headers, and a header beside its name and value. */
+const RECORD_MARKS_BYTES = 40;
+const HEADER_MARKS_BYTES = 10;
 
 const REQUIRED = { levels: { repetition: 0, definition: 0 }, encoding: PLAIN } as const;
 const OFFSETS = { ...REQUIRED, encoding: DELTA_BINARY_PACKED } as const;
@@ -68,14 +78,10 @@ async function readColumns(unpack: Unpack, group: ArchivedGroup, bytes: Bytes): 
   });
 }
 
-type Columns = {
+type Columns = RecordColumns & {
   /** Absent where there are no gaps. */
   readonly offsets?: Float64Array;
   readonly partitions: Int32Array;
-  readonly keys: ByteColumn;
-  readonly values: ByteColumn;
-  readonly headers: HeaderColumn;
-  readonly timestamps: Float64Array;
   readonly committed: Float64Array;
 };
 
@@ -92,6 +98,15 @@ function rowsOf(group: ArchivedGroup, columns: Columns): GroupRows {
     count,
     offsetAt,
     timestampAt: (row) => at(timestamps, row),
+    committedAt: (row) => at(committed, row),
+    bytesAt(row) {
+      let bytes = RECORD_MARKS_BYTES + keys.lengthAt(row) + values.lengthAt(row);
+      for (let entry = headers.firstOf(row), end = headers.endOf(row); entry < end; entry += 1) {
+        bytes += HEADER_MARKS_BYTES + headers.names.lengthAt(entry) + headers.values.lengthAt(entry);
+      }
+      return bytes;
+    },
+    toBatch: (start, size) => rowsToBatch(columns, start, size),
     messageAt: (row) => ({
       offset: offsetAt(row),
       partition: at(partitions, row),
