@@ -60,7 +60,7 @@ async function archiveFrom(deps: ArchiveDeps, place: Place, archive: Archive, si
   const found = await readFileRecordAt(deps, head, archive.through, signal);
   if (found !== undefined) {
     if (isOthers(found, deps.clock.nowMs())) return { step: 'busy' };
-    return takeOver(deps, { ...place, archive, record: found }, signal);
+    return deps.oneAtATime(() => takeOver(deps, { ...place, archive, record: found }, signal));
   }
   const { record: planned, sinceMs, unchecked } = await planNext(deps, { topic, archive, head }, signal);
   if (unchecked) {
@@ -68,9 +68,12 @@ async function archiveFrom(deps: ArchiveDeps, place: Place, archive: Archive, si
     return { ...hold(deps, place, error), sinceMs };
   }
   if (planned === undefined) return { step: 'idle', sinceMs };
-  const record = await putFileRecord(deps, head, planned, signal);
-  if (record.atMs !== planned.atMs && isOthers(record, deps.clock.nowMs())) return { step: 'busy', sinceMs };
-  return takeOver(deps, { ...place, archive, record }, signal);
+  // The record is put in its turn as well: nobody else is to wait for a file that isn't begun.
+  return deps.oneAtATime(async () => {
+    const record = await putFileRecord(deps, head, planned, signal);
+    if (record.atMs !== planned.atMs && isOthers(record, deps.clock.nowMs())) return { step: 'busy', sinceMs };
+    return takeOver(deps, { ...place, archive, record }, signal);
+  });
 }
 
 /** Two who write the same file cost work and nothing else, so this may be wrong. */
@@ -83,7 +86,7 @@ async function takeOver(deps: ArchiveDeps, begun: Begun, signal: AbortSignal): P
     const extra = { topic: topic.name, segment, offset: archive.through };
     throw new KelpError('corrupt', 'corrupt', `the record at ${begun.record.first} does not begin where the archive ends`, { extra });
   }
-  const record = begun.record.state === 'planned' ? await deps.oneAtATime(() => write(deps, begun, signal)) : begun.record;
+  const record = begun.record.state === 'planned' ? await write(deps, begun, signal) : begun.record;
   const address = { topic: topic.id, segment };
   await deps.settleSubmitting(topic, { segment, last: record.last }, signal);
   await raiseThrough(deps, address, record, signal);

@@ -43,7 +43,7 @@ export async function archiveTopics(
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
   const counts: Counts = { archived: 0, held: 0, busy: 0, failed: 0, lagMs: 0, complete: true };
-  const run: Run = { deps, until, counts, signal };
+  const run: Run = { deps: beginningUntil(deps, until), until, counts, signal };
   try {
     for await (const names of everyName(deps, signal)) {
       for (const name of shuffled(deps, names)) await guarded(run, { name: stringField(name, 'sk') }, () => archiveNamed(run, name));
@@ -53,6 +53,16 @@ export async function archiveTopics(
   }
   return { ...counts, complete: counts.complete && !until.aborted && !signal.aborted };
 }
+
+/** Also of those that wait for their turn. */
+const beginningUntil = (deps: ArchiveDeps, until: AbortSignal): ArchiveDeps => ({
+  ...deps,
+  oneAtATime: (work) =>
+    deps.oneAtATime(() => {
+      until.throwIfAborted();
+      return work();
+    }),
+});
 
 async function archiveNamed(run: Run, name: Item): Promise<void> {
   const { deps, signal } = run;
@@ -88,6 +98,7 @@ async function guarded(
     await work();
   } catch (error) {
     signal.throwIfAborted();
+    if (until.aborted && error === until.reason) return;
     counts.failed += 1;
     deps.telemetry.count('kelp.archive.failed', 1);
     deps.telemetry.log('warn', 'messages are left for the next run of the archive', { ...what, error });

@@ -10,12 +10,13 @@ import { type ArchiverPorts, type ArchiveWorld, createArchiveWorld } from './arc
 const ALL = { lo: 0, hi: 65_535 };
 const STEPS_MAX = 1_000;
 /** Two or three files of what {@link fill} writes. */
-const FILE_BYTES = 2_000;
+const FILE_BYTES = 1_300;
+const OTHER_FILE_BYTES = 2_000;
 
 /** Of pages, a head, and an upload of which one batch is quarantined; sealed, so that all of it is due. Answers the values in order. */
 async function fill({ log }: ArchiveWorld): Promise<{ readonly segment: SegmentId; readonly texts: readonly string[] }> {
   const segment = await log.make(ALL);
-  const texts = Array.from({ length: 12 }, (_, count) => `${count}`.padStart(300, 'x'));
+  const texts = Array.from({ length: 6 }, (_, count) => `${count}`.padStart(300, 'x'));
   for (const [index, text] of texts.entries()) {
     await log.write(segment, text);
     if (index % 3 === 1) await log.spill(segment);
@@ -60,13 +61,13 @@ test('an archiver may be killed at any call of a store: the next one leaves no m
       survived = end === 'idle';
       await world.log.clock.advance(PLANNED_BY_OTHERS_MS);
       // By other bounds as well: the record says where the file ends.
-      expect(await world.archive(segment, world.archiver({ fileBytesMax: 3_000 })), `call ${at}`).toBe('idle');
+      expect(await world.archive(segment, world.archiver({ fileBytesMax: OTHER_FILE_BYTES })), `call ${at}`).toBe('idle');
       await expectArchived(world, segment, texts);
     }
   }
   // So it was stopped in each of its steps, of some files.
   expect(steps).toBeGreaterThan(60);
-});
+}, 60_000);
 
 describe('two archivers at once', () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])('write each message once (seed %i)', async (seed) => {
@@ -82,7 +83,7 @@ describe('two archivers at once', () => {
     const ahead = { ...world.log.clock, nowMs: () => world.log.clock.nowMs() + 2 * PLANNED_BY_OTHERS_MS };
     const [one, other] = [
       world.archiver({ ...ports, fileBytesMax: FILE_BYTES }),
-      { ...world.archiver({ ...ports, fileBytesMax: 3_000 }), clock: ahead },
+      { ...world.archiver({ ...ports, fileBytesMax: OTHER_FILE_BYTES }), clock: ahead },
     ];
     await Promise.all([world.archive(segment, one), world.archive(segment, other)]);
     await expectArchived(world, segment, texts);

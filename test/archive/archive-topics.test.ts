@@ -105,6 +105,24 @@ describe('a run', () => {
     expect(next).toMatchObject({ archived: 2, complete: true });
   });
 
+  test('begins none of those that wait for their turn by then, and leaves them to anybody', async () => {
+    const world = await createArchiveWorld();
+    const segments = await sealedSegments(world);
+    const until = new AbortController();
+    const store = interceptStore(world.log.store, async (call, make) => {
+      if (call.op === 'put') {
+        // Both have been looked at.
+        for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        until.abort();
+      }
+      return make();
+    });
+    const run = await archiveTopics(world.archiver({ store }), { until: until.signal }, calm());
+    expect(run).toMatchObject({ archived: 1, busy: 0, failed: 0, complete: false });
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ archived: 1, busy: 0, complete: true });
+    expect(await through(world, segments)).toEqual([1, 1]);
+  });
+
   test('ends in the middle of a file with its signal, without an error', async () => {
     const world = await createArchiveWorld();
     await sealedSegments(world);
