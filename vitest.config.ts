@@ -4,12 +4,10 @@ import { defineConfig } from 'vitest/config';
 // Tests of these folders say that they run on real stores, and only they wait for them.
 const REAL = ['test/integration/**/*.test.ts', 'test/conformance/**/*.test.ts'];
 
-/** Files at a time: those of integration wait for processes and clocks for most of their time. */
-const FILES_A_CORE = 2;
+const CORES = availableParallelism();
 
 export default defineConfig({
   test: {
-    maxWorkers: FILES_A_CORE * availableParallelism(),
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A skipped or an empty test is not a passed one.
@@ -18,8 +16,22 @@ export default defineConfig({
     passWithNoTests: false,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'json-summary'] },
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: REAL } },
-      { extends: true, test: { name: 'integration', include: REAL, globalSetup: ['test/global-setup.ts'] } },
+      {
+        extends: true,
+        // Twice as many files as cores at a time: most of what they do is waiting for processes and clocks.
+        test: {
+          name: 'integration',
+          include: REAL,
+          globalSetup: ['test/global-setup.ts'],
+          maxWorkers: 2 * CORES,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        // Not beside the others: these take all of a core.
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: REAL, maxWorkers: CORES, sequence: { groupOrder: 1 } },
+      },
     ],
   },
 });
