@@ -13,6 +13,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('stack', shared.stack);
   return async () => {
     await shared.stop();
-    rmSync(compiled, { recursive: true, force: true });
+    // What still ends may write once more.
+    rmSync(compiled, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
 }
