@@ -1,62 +1,40 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createLeanTable } from '../../src/adapters/dynamodb/lean-table.ts';
 import { createLeanStore } from '../../src/adapters/s3/lean-store.ts';
 import { createPresigner } from '../../src/adapters/s3/presigner.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createCompression } from '../../src/adapters/system/compression.ts';
-import { createFileCompression } from '../../src/adapters/system/file-compression.ts';
-import { createSystemRandom } from '../../src/adapters/system/random.ts';
-import { wrapStore, wrapTable } from '../../src/adapters/wrap/stores.ts';
-import { createArchiving } from '../../src/broker/create-archiving.ts';
 import { archivedFilesPrefix } from '../../src/format/object-key.ts';
 import { decodeBatch } from '../../src/format/record-batch-decode.ts';
 import { splitBatches } from '../../src/format/record-batch-header.ts';
 import type { SegmentId, TopicId } from '../../src/model/ids.ts';
-import type { MetadataTable } from '../../src/ports/metadata-table.ts';
 import { followReferences, REFERENCES, type StretchReference } from '../clients/follow-references.ts';
-import { cleanUp } from '../consume/archived-log.ts';
-import { silent as telemetry } from '../consume/fixture.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { createTestApp, type TestApp } from '../http/test-app.ts';
 import { freshTable, sharedStack } from '../stack.ts';
+import { createRealArchive, type RealArchive } from './real-archive.ts';
 
 // The whole API over SeaweedFS and a real table: what is read, before messages become files and after.
 
 const TEST_MS = 60_000;
-const signal = new AbortController().signal;
-const clock = createSystemClock();
+const { signal } = new AbortController();
 const compression = createCompression({ codec: 'zstd' });
-const wrapping = { clock, random: createSystemRandom(), telemetry };
 const address = sharedStack().store;
-const objects = createLeanStore({ ...address, clock });
-const store = wrapStore(objects, wrapping);
+const objects = createLeanStore({ ...address, clock: createSystemClock() });
 const TOPICS = { forms: 'forms', slow: 'slow', damage: 'damage' } as const;
 
-let table: MetadataTable;
+let real: RealArchive;
 beforeAll(async () => {
-  table = wrapTable(createLeanTable({ ...(await freshTable('dynoxide', AbortSignal.timeout(TEST_MS))), clock }), wrapping);
+  real = createRealArchive({ store: address, table: await freshTable('dynoxide', AbortSignal.timeout(TEST_MS)) });
 }, TEST_MS);
 
 /** An instance that has seen nothing yet. */
-const instance = (): TestApp => createTestApp({ table, store, change: () => ({ presigner: createPresigner({ ...address, clock }) }) });
-
-/** All that is in no file yet. `fileBytes`: of batches, so that there are several. */
-async function archive(fileBytes: number): Promise<void> {
-  const ports = { ...wrapping, table, store, compression, fileCompression: createFileCompression() };
-  const run = await createArchiving({ ...ports, fileBytesMax: fileBytes, fileAgeMs: 0 }).archive({ until: signal }, signal);
-  expect(run).toMatchObject({ held: 0, failed: 0, complete: true });
-}
+const instance = (): TestApp => createTestApp({ ...real, change: ({ clock }) => ({ presigner: createPresigner({ ...address, clock }) }) });
 
 async function make(name: string, segments: number): Promise<{ readonly t: TestApp; readonly id: TopicId; readonly ids: SegmentId[] }> {
   const t = instance();
   const { id } = (await t.send('PUT', `/v1/topics/${name}`, { body: { partitionKey: 'key', segments } })).json;
   const listed = (await t.send('GET', `/v1/topics/${name}/segments`)).json.segments as { segment: SegmentId }[];
   return { t, id, ids: listed.map(({ segment }) => segment) };
-}
-
-/** Pages and objects of all that is in files. */
-async function collect(id: TopicId, ids: readonly SegmentId[]): Promise<void> {
-  for (const segment of ids) await cleanUp({ table, store, topic: { id } }, segment);
 }
 
 async function publish(t: TestApp, name: string, messages: readonly object[]): Promise<void> {
@@ -145,10 +123,10 @@ describe('old messages on SeaweedFS', () => {
       });
       const before = await look(t);
       expect(before.forms.map(({ tail }) => tail)).not.toContain(0);
-      await archive(4_000);
+      await real.archive(4_000);
       expect((await objects.list(archivedFilesPrefix(TOPICS.forms, id), { limit: 100 }, signal)).objects.length).toBeGreaterThan(4);
       for (const app of [t, instance()]) expect(await look(app)).toEqual(before);
-      await collect(id, ids);
+      await real.collect(id, ids);
       for (const app of [t, instance()]) expect(await look(app)).toEqual(before);
     },
     TEST_MS,
@@ -177,10 +155,10 @@ describe('old messages on SeaweedFS', () => {
         const { references } = (
           await instance().send('GET', `/v1/topics/${TOPICS.slow}/segments/${ids[0]}/messages?offset=${n - 11}`, { headers: REFERENCES })
         ).json;
-        await archive(1_000_000);
+        await real.archive(1_000_000);
         const followed = await followReferences({ send, compression }, references);
         expect(followed.map(({ value }) => value)).toEqual(texts.slice(n - 11, n + 1));
-        await collect(id, ids);
+        await real.collect(id, ids);
         expect(new Set((await Promise.all(references.map(send))).map(({ status }) => status))).toEqual(new Set([404]));
       }
       for (;;) {
@@ -205,8 +183,8 @@ describe('old messages on SeaweedFS', () => {
         TOPICS.damage,
         Array.from({ length: 20 }, (_, n) => ({ key: 'a', text: `message ${n}` })),
       );
-      await archive(1_000_000);
-      await collect(id, ids);
+      await real.archive(1_000_000);
+      await real.collect(id, ids);
       const { objects: files } = await objects.list(archivedFilesPrefix(TOPICS.damage, id), { limit: 2 }, signal);
       const key = files[0]?.key ?? '';
       const bytes = Buffer.from(await objects.getRange(key, 0, 1_000_000, signal));

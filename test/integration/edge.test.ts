@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { splitBatches } from '../../src/format/record-batch-header.ts';
+import type { SegmentId } from '../../src/model/ids.ts';
 import { closedEndpoint } from '../conformance/stub-server.ts';
 import { freshTable, sharedStack, type TableAddress } from '../stack.ts';
 import { buildFunctions, type BuiltFunctions, functionVariables } from './built-functions.ts';
@@ -8,6 +10,7 @@ import { type EdgeWorker, readWrangler, startEdge } from './edge-worker.ts';
 import { type FaultProxy, type Passing, startFaultProxy } from './fault-proxy.ts';
 import { goThrough } from './http-scenario.ts';
 import { isCommit } from './proxied-requests.ts';
+import { createRealArchive } from './real-archive.ts';
 import { runServe } from './run-serve.ts';
 
 // The bundle that is deployed, in the runtime that it is deployed to, on real stores.
@@ -80,6 +83,20 @@ describe('at the edge', () => {
     const { messages } = (await edge.send('GET', `${path}/messages`)).json;
     expect(answers.map(({ json }) => messages[json.offset].text)).toEqual(answers.map((_, n) => String(n)));
     expect(edge.log.filter((line) => /different request|never complete|hung/i.test(line))).toEqual([]);
+  });
+
+  test('old messages are read from files, by the runtime’s own zstd', async () => {
+    const path = await topic('old');
+    const texts = Array.from({ length: 30 }, (_, n) => `${n} ${'text '.repeat(n * 400)}`);
+    for (const text of texts) await publish(path, text);
+    const real = createRealArchive({ store: sharedStack().store, table });
+    await real.archive(1_000_000);
+    await real.collect((await edge.send('GET', path)).json.id, ['s0000000' as SegmentId]);
+    const { messages } = (await edge.send('GET', `${path}/messages`)).json;
+    expect(messages.map(({ text }: { text: string }) => text)).toEqual(texts);
+    const headers = { accept: 'application/vnd.kelp.batch' };
+    const batches = [...splitBatches((await edge.send('GET', `${path}/segments/s0000000/messages?offset=4`, { headers })).bytes)];
+    expect(batches.reduce((sum, { header }) => sum + header.count, 0)).toBe(26);
   });
 
   test('a stream of events ends with its first page, and goes on from its last id', async () => {
