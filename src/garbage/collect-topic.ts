@@ -1,7 +1,7 @@
 import type { Archive } from '../model/archive.ts';
 import type { SegmentId } from '../model/ids.ts';
 import { GARBAGE_SEGMENTS_PARALLEL_MAX } from '../model/garbage-limits.ts';
-import type { Topic } from '../model/topic.ts';
+import { segmentsOf, type Topic } from '../model/topic.ts';
 import { readArchive } from '../state/archives.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { collectObjects } from './collect-objects.ts';
@@ -9,7 +9,7 @@ import { deleteFiles } from './delete-files.ts';
 import { deleteLines, deleteRequests } from './delete-items.ts';
 import { deleteUploads } from './delete-uploads.ts';
 import { guarded } from './guarded.ts';
-import { type GarbageDeps, segmentsOf, type TopicWork } from './topic-work.ts';
+import type { GarbageDeps, TopicWork } from './topic-work.ts';
 
 /**
  * What nobody refers to any more of a topic that is there; what takes longest comes last. What goes wrong with one kind is counted, and left to

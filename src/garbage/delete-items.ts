@@ -5,11 +5,12 @@ import { decodeIdempotency } from '../format/idempotency-item.ts';
 import type { SegmentId } from '../model/ids.ts';
 import { GARBAGE_SEGMENTS_PARALLEL_MAX, LINE_KEPT_MS } from '../model/garbage-limits.ts';
 import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX } from '../model/limits.ts';
+import { segmentsOf } from '../model/topic.ts';
 import type { Condition } from '../ports/metadata-table.ts';
 import { askAgain } from '../state/ask-again.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { queryPages } from '../state/query-pages.ts';
-import { type GarbageDeps, segmentsOf, type TopicWork } from './topic-work.ts';
+import type { GarbageDeps, TopicWork } from './topic-work.ts';
 
 const THERE: Condition = [{ op: 'exists', path: ['v'] }];
 

@@ -4,12 +4,12 @@ import type { Entry } from '../model/head.ts';
 import type { SegmentId } from '../model/ids.ts';
 import { GARBAGE_SEGMENTS_PARALLEL_MAX } from '../model/garbage-limits.ts';
 import { CLEANUP_PAGE_MAX } from '../model/limits.ts';
-import type { Topic } from '../model/topic.ts';
+import { segmentsOf, type Topic } from '../model/topic.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { queryPages } from '../state/query-pages.ts';
 import { objectName, type OldObjects } from './old-objects.ts';
 import type { Retired } from './retire-pages.ts';
-import { type GarbageDeps, segmentsOf } from './topic-work.ts';
+import type { GarbageDeps } from './topic-work.ts';
 
 type Index = { readonly topic: Topic; readonly retired: Retired };
 

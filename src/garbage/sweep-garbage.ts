@@ -13,7 +13,8 @@ export type SweepGarbageDeps = GarbageDeps & { readonly garbageAgeMs: number };
 type GarbageSweep = {
   readonly dryRun: boolean;
   readonly counts: GarbageCounts;
-  /** Whether a topic had more than one sweep looks at. */ more: boolean;
+  /** Whether a topic had more than one sweep looks at. */
+  more: boolean;
 };
 
 /**

@@ -1,5 +1,5 @@
 import type { Archive } from '../model/archive.ts';
-import { type SegmentId, segmentId } from '../model/ids.ts';
+import type { SegmentId } from '../model/ids.ts';
 import type { SweptGarbage } from '../model/sweep-report.ts';
 import type { Topic } from '../model/topic.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
@@ -21,7 +21,3 @@ export type TopicWork = {
   /** Added to as it goes. */
   readonly counts: GarbageCounts;
 };
-
-/** All segments that this life of the topic's name ever had. */
-export const segmentsOf = ({ firstSegment, nextSegment }: Topic): SegmentId[] =>
-  Array.from({ length: nextSegment - firstSegment }, (_, index) => segmentId(firstSegment + index));

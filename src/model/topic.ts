@@ -1,5 +1,5 @@
 import type { TypedColumn } from './archive.ts';
-import type { BrokerId, SegmentId, TopicId } from './ids.ts';
+import { type BrokerId, type SegmentId, type TopicId, segmentId } from './ids.ts';
 import { SCALING_DEFAULT, type ScalingSettings } from './scaling.ts';
 
 /** Where in a message its partition key is found: its `key`, a header, or a JSON Pointer into the value. */
@@ -82,6 +82,10 @@ export type Topic = {
   readonly changes: readonly TopologyChange[];
   readonly createdMs: number;
 };
+
+/** All segments that this life of the topic's name ever had. */
+export const segmentsOf = ({ firstSegment, nextSegment }: Topic): SegmentId[] =>
+  Array.from({ length: nextSegment - firstSegment }, (_, index) => segmentId(firstSegment + index));
 
 /** The tenant of everything until tenants come. */
 export const TENANT_DEFAULT = 'main';

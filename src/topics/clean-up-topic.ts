@@ -1,11 +1,11 @@
 import { encodeDeletion } from '../format/deletion-item.ts';
 import { deletionKey, linesPartition, pagesPartition, requestsPartitions, uploadsPartition } from '../format/item-key.ts';
 import { stringField } from '../format/item-fields.ts';
-import { segmentId, type TopicId } from '../model/ids.ts';
+import type { TopicId } from '../model/ids.ts';
 import { archivedFilesPrefix, batchObjectPrefix, uploadObjectsPrefix } from '../format/object-key.ts';
 import { KelpError } from '../model/errors.ts';
 import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX, CLEANUP_STEP_MS_MAX, SWEEP_PARALLEL_MAX } from '../model/limits.ts';
-import type { Topic } from '../model/topic.ts';
+import { segmentsOf, type Topic } from '../model/topic.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { askAgain } from '../state/ask-again.ts';
@@ -40,9 +40,9 @@ export const prefixesOf = (topic: TopicId, name: string): readonly string[] => [
 ];
 
 /** Where its items are that go: uploads, requests, and of each segment what has left the head, which files stand for what, producers' lines. */
-export function partitionsOf({ id, firstSegment, nextSegment }: Topic): readonly string[] {
-  const segments = Array.from({ length: nextSegment - firstSegment }, (_, index) => segmentId(firstSegment + index));
-  const own = segments.flatMap((segment) => [pagesPartition(id, segment), linesPartition(id, segment)]);
+export function partitionsOf(topic: Topic): readonly string[] {
+  const { id } = topic;
+  const own = segmentsOf(topic).flatMap((segment) => [pagesPartition(id, segment), linesPartition(id, segment)]);
   return [uploadsPartition(id), ...requestsPartitions(id), ...own];
 }
 

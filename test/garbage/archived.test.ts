@@ -3,26 +3,21 @@ import { pageKey, uploadKey } from '../../src/format/item-key.ts';
 import { uploadObjectKey } from '../../src/format/object-key.ts';
 import { GARBAGE_AGE_MS } from '../../src/model/archive-limits.ts';
 import { KelpError } from '../../src/model/errors.ts';
-import { type SegmentId } from '../../src/model/ids.ts';
+import type { SegmentId } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { raiseStart } from '../../src/state/archives.ts';
 import { firstSegment, publishOf } from '../publish/requests.ts';
 import { stage, submitBatches, submitOf } from '../publish/uploads.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
-import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
-import { archive, fill, left, NOTHING, SOON_MS, spillAll, sweep, sweepAsSaid } from './garbage-world.ts';
-
-/** As many commits as a page takes. */
-const PAGE = 16;
+import type { TestWorld } from '../simulation/test-broker.ts';
+import { archive, fill, left, NOTHING, PAGE, scene, SOON_MS, spillAll, sweep, sweepAsSaid } from './garbage-world.ts';
 
 let world: TestWorld;
 let topic: Topic;
 let segment: SegmentId;
 beforeEach(async () => {
-  world = createTestWorld();
-  topic = await world.topic();
-  segment = firstSegment(topic);
+  ({ world, topic, segment } = await scene());
 });
 
 const leftOf = (...segments: SegmentId[]) => left(world, topic, segments.length === 0 ? [segment] : segments);

@@ -10,22 +10,17 @@ import { segmentId, type SegmentId } from '../../src/model/ids.ts';
 import { IDEMPOTENCY_MS } from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { putFileRecord, raiseStart, readArchive } from '../../src/state/archives.ts';
-import { firstSegment, keyed, produced } from '../publish/requests.ts';
+import { keyed, produced } from '../publish/requests.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';
 import { replaceSegment } from '../simulation/replace-segment.ts';
-import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
-import { archive, fill, left, NOTHING, sweep, sweepOf, putOrphan, sweepAsSaid } from './garbage-world.ts';
-
-/** As many commits as a page takes. */
-const PAGE = 16;
+import type { TestWorld } from '../simulation/test-broker.ts';
+import { archive, fill, left, NOTHING, PAGE, putOrphan, scene, sweep, sweepAsSaid, sweepOf } from './garbage-world.ts';
 
 let world: TestWorld;
 let topic: Topic;
 let segment: SegmentId;
 beforeEach(async () => {
-  world = createTestWorld();
-  topic = await world.topic();
-  segment = firstSegment(topic);
+  ({ world, topic, segment } = await scene());
 });
 
 const leftOf = (...segments: SegmentId[]) => left(world, topic, segments.length === 0 ? [segment] : segments);
@@ -156,7 +151,6 @@ describe('a sweep', () => {
       return make();
     });
     const { deps, notes } = world.broker({ store: slow });
-
     const ended = await world.run(sweepGarbage({ ...deps, garbageAgeMs: 0 }, { dryRun: false }, world.clock.deadline(1_500)));
     expect(ended).toMatchObject({ complete: false, failed: 0 });
     const some = (await leftOf()).objects;

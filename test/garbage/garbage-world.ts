@@ -8,26 +8,36 @@ import {
 import { headKey, linesPartition, pagesPartition, requestsPartitions, topicKey, uploadsPartition } from '../../src/format/item-key.ts';
 import { decodeHead } from '../../src/format/head-item.ts';
 import { decodeTopic } from '../../src/format/topic-item.ts';
-import { segmentsOf } from '../../src/garbage/topic-work.ts';
 import { decodePage } from '../../src/format/page-item.ts';
 import { sweepGarbage } from '../../src/garbage/sweep-garbage.ts';
 import type { FileRecord } from '../../src/model/archive.ts';
 import { dateOf } from '../../src/model/archived-file.ts';
 import { minuteOf, type ObjectId, type SegmentId } from '../../src/model/ids.ts';
 import { LINE_KEPT_MS } from '../../src/model/garbage-limits.ts';
+import { HEAD_ENTRIES_SPILL } from '../../src/model/limits.ts';
 import type { Complete, SweptGarbage } from '../../src/model/sweep-report.ts';
-import type { Topic } from '../../src/model/topic.ts';
+import { segmentsOf, type Topic } from '../../src/model/topic.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { droppedUpdate, writtenUpdate } from '../../src/protocol/archive.ts';
 import { putFileRecord, raiseThrough, readArchive, updateFileRecord } from '../../src/state/archives.ts';
 import { spill } from '../../src/state/spill.ts';
 import type { Stores } from '../simulation/read-log.ts';
-import { publishOf } from '../publish/requests.ts';
-import type { TestWorld } from '../simulation/test-broker.ts';
+import { firstSegment, publishOf } from '../publish/requests.ts';
+import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
 import { interceptStore, type StoreCall, interceptTable, type TableCall } from '../simulation/intercept.ts';
 
 /** What stores list at a time; tests have less. */
 const ALL = 1_000;
+
+/** Commits that a head has when it is spilled, and so its page. */
+export const PAGE = HEAD_ENTRIES_SPILL;
+
+/** A topic of one segment. */
+export async function scene(): Promise<{ readonly world: TestWorld; readonly topic: Topic; readonly segment: SegmentId }> {
+  const world = createTestWorld();
+  const topic = await world.topic();
+  return { world, topic, segment: firstSegment(topic) };
+}
 
 export const NOTHING: SweptGarbage & Complete = {
   neverCommitted: 0,
@@ -148,13 +158,13 @@ export async function unreferenced({ table, store, signal }: Looking, topic: Top
 }
 
 /** Stores of somebody who stands still at one call, before it takes effect or after. */
-export type Pausing = Stores & {
+type Pausing = Stores & {
   /** Once he does; never where there are not so many calls. */
   readonly paused: Promise<void>;
   readonly goOn: () => void;
 };
 
-export function pausing(stores: Stores, at: { readonly call: number; readonly done: boolean }): Pausing {
+function pausing(stores: Stores, at: { readonly call: number; readonly done: boolean }): Pausing {
   const { promise: paused, resolve: pause } = Promise.withResolvers<void>();
   const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
   let calls = 0;

@@ -3,25 +3,19 @@ import { headKey, pageKey, topicKey } from '../../src/format/item-key.ts';
 import { batchObjectKey } from '../../src/format/object-key.ts';
 import { decodeTopic } from '../../src/format/topic-item.ts';
 import { GARBAGE_AGE_MS } from '../../src/model/archive-limits.ts';
-import { minuteOf, type ObjectId, segmentId, type SegmentId } from '../../src/model/ids.ts';
+import { minuteOf, type ObjectId, type SegmentId, segmentId } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { makeChild } from '../../src/topology/apply-change.ts';
-import { firstSegment } from '../publish/requests.ts';
 import { interceptTable } from '../simulation/intercept.ts';
 import { readValues } from '../simulation/read-log.ts';
-import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
-import { fill, left, NOTHING, SOON_MS, sweep, unreferenced, putOrphan, sweepAsSaid } from './garbage-world.ts';
-
-/** As many commits as a page takes. */
-const PAGE = 16;
+import type { TestWorld } from '../simulation/test-broker.ts';
+import { fill, left, NOTHING, PAGE, putOrphan, scene, SOON_MS, sweep, sweepAsSaid, unreferenced } from './garbage-world.ts';
 
 let world: TestWorld;
 let topic: Topic;
 let segment: SegmentId;
 beforeEach(async () => {
-  world = createTestWorld();
-  topic = await world.topic();
-  segment = firstSegment(topic);
+  ({ world, topic, segment } = await scene());
 });
 
 const leftOf = (...segments: SegmentId[]) => left(world, topic, segments.length === 0 ? [segment] : segments);

@@ -2,26 +2,22 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { GARBAGE_OBJECTS_MAX } from '../../src/model/garbage-limits.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
-import { firstSegment } from '../publish/requests.ts';
 import { interceptStore } from '../simulation/intercept.ts';
-import { createTestWorld, type TestWorld } from '../simulation/test-broker.ts';
-import { archive, fill, left, NOTHING, putOrphan, sweep } from './garbage-world.ts';
+import type { TestWorld } from '../simulation/test-broker.ts';
+import { archive, fill, left, NOTHING, PAGE, putOrphan, scene, sweep } from './garbage-world.ts';
 
 // Topics that have more than is looked for at a time.
 
 vi.mock(import('../../src/model/garbage-limits.ts'), async (original) => ({ ...(await original()), GARBAGE_OBJECTS_MAX: 20 as never }));
 vi.mock(import('../../src/model/limits.ts'), async (original) => ({ ...(await original()), CLEANUP_PAGE_MAX: 2 as never }));
 
-const PAGE = 16;
 const MINUTE_MS = 60_000;
 
 let world: TestWorld;
 let topic: Topic;
 let segment: SegmentId;
 beforeEach(async () => {
-  world = createTestWorld();
-  topic = await world.topic();
-  segment = firstSegment(topic);
+  ({ world, topic, segment } = await scene());
 });
 
 test('all pages go, as many at a time as name so many objects, and then their objects; what is referenced stays', async () => {
