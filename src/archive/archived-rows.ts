@@ -51,11 +51,12 @@ export async function* archivedRows(
   const endOf = (index: number): number => marks[index + 1]?.offset ?? last + 1;
 
   for await (const piece of pieces) {
-    yield piece.map((message) => {
-      assert.ok(message.offset >= next && message.offset <= last, 'offsets rise, and lie in the file');
-      const { committedMs } = markOf(message.offset);
-      next = message.offset + 1;
-      return { ...message, committedMs };
+    yield piece.map(({ offset, partition, key, value, headers, timestampMs }) => {
+      assert.ok(offset >= next && offset <= last, 'offsets rise, and lie in the file');
+      const { committedMs } = markOf(offset);
+      next = offset + 1;
+      // Member by member: a spread costs several times as much, a million times a file.
+      return { offset, partition, key, value, headers, timestampMs, committedMs };
     });
   }
   if (next > last) return;

@@ -42,7 +42,7 @@ export function createArchiving(ports: ArchivingPorts): Archiving {
 export function createArchiveDeps(ports: ArchivingPorts): ArchiveDeps {
   const { fileCompression, ...rest } = ports;
   const deps = { ...rest, heads: createHeads(ports.table) };
-  const consumer = createConsumer({ ...deps, authenticator: NO_CURSORS, cacheBytesMax: ARCHIVE_CACHE_BYTES_MAX });
+  const consumer = createConsumer({ ...deps, authenticator: NO_CURSORS, cacheBytesMax: ARCHIVE_CACHE_BYTES_MAX, decodedBytesMax: 0 });
   return {
     ...deps,
     compression: fileCompression,
