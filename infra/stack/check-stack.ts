@@ -49,7 +49,7 @@ export const bundleOf = (name: Name): string => `dist/functions/${HANDLERS[name]
 
 const STORE = ['KELP_S3_ENDPOINT', 'KELP_S3_BUCKET', 'KELP_S3_REGION', 'KELP_S3_ACCESS_KEY', 'KELP_S3_SECRET_KEY'];
 const READING = ['KELP_TABLE', ...STORE, 'KELP_S3_PUBLIC_ENDPOINT', 'KELP_ROOT_TOKEN', 'KELP_SECRET'];
-const LEADING = [...READING, 'KELP_PUBLIC_URL', 'KELP_INTERNAL_SECRET'];
+const LEADING = [...READING, 'KELP_GARBAGE_AGE_MS', 'KELP_PUBLIC_URL', 'KELP_INTERNAL_SECRET'];
 /** What each knows; a secret that it doesn't need can't be lost there. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   broker: LEADING,
@@ -57,8 +57,8 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   readBuffered: READING,
   leader: LEADING,
   rebalance: ['KELP_TABLE', 'KELP_INTERNAL_SECRET'],
-  sweep: ['KELP_TABLE', ...STORE],
-  archive: ['KELP_TABLE', ...STORE],
+  sweep: ['KELP_TABLE', ...STORE, 'KELP_GARBAGE_AGE_MS'],
+  archive: ['KELP_TABLE', ...STORE, 'KELP_ARCHIVE_AGE_MS', 'KELP_ARCHIVE_BYTES'],
 };
 /** What the rebalancer logs (src/control/scaling/apply-plan.ts). */
 const NOT_SPLIT = 'segments could not be split and merged';

@@ -12,7 +12,7 @@ const oneOf = (...texts) => ({ what: texts.map((text) => `"${text}"`).join(' or 
 /** @type {(what: string, min: number, max: number) => Rule} */
 const integer = (what, min, max) => ({
   what: `${what} from ${min} to ${max}`,
-  test: (text) => /^\d{1,6}$/.test(text) && Number(text) >= min && Number(text) <= max,
+  test: (text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max,
 });
 
 const memory = integer('a number of MB', 128, 10_240);
@@ -48,6 +48,10 @@ const SETTINGS = /** @type {Record<string, Rule>} */ ({
   readMemory: memory,
   leaderMemory: memory,
   archiveMemory: memory,
+  // Those that the functions take (src/cli/lifetimes.ts).
+  archiveAgeMs: integer('a number of milliseconds', 0, 604_800_000),
+  archiveBytes: integer('a number of bytes', 65_536, 67_108_864),
+  garbageAgeMs: integer('a number of milliseconds', 0, 604_800_000),
   brokerReserved: atMost,
   readReserved: atMost,
   readBufferedReserved: atMost,

@@ -12,7 +12,10 @@ const PLANNER = join(import.meta.dirname, '..', '..', 'src', 'control', 'scaling
 async function alarmsOf(settings: Readonly<Record<string, string>>): Promise<Template> {
   const resolveVariable = (name: string): Promise<unknown> => {
     if (name === 'self:functions')
-      return Promise.resolve([{ broker: { timeout: 29 }, sweep: { timeout: 300 }, archive: { timeout: 290 } }, { readBuffered: { timeout: 29 } }]);
+      return Promise.resolve([
+        { broker: { timeout: 29 }, sweep: { timeout: 300 }, archive: { timeout: 290 } },
+        { readBuffered: { timeout: 29 } },
+      ]);
     return Promise.resolve(settings[name.replace(/^param:(\w+).*$/, '$1')] ?? null);
   };
   return { Resources: await alarms({ resolveVariable }) };
