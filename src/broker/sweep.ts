@@ -5,6 +5,7 @@ import { GARBAGE_AGE_MS } from '../model/archive-limits.ts';
 import type { Complete, SweepReport, SweptGarbage, SweptRetention } from '../model/sweep-report.ts';
 import { settleSubmitting } from '../reference/settle-submitting.ts';
 import { sweepUploads, type SweepUploadsDeps } from '../reference/sweep-uploads.ts';
+import { createHeads } from '../state/heads.ts';
 import type { CleanUpDeps } from '../topics/clean-up-topic.ts';
 import { sweepDeletions } from '../topics/sweep-deletions.ts';
 
@@ -46,7 +47,9 @@ async function sweepOld(deps: SweepDeps, options: Options, signal: AbortSignal):
   const { garbageAgeMs = GARBAGE_AGE_MS } = deps;
   const settling: SettleSubmitting = (topic, upTo, ends) => settleSubmitting(deps, topic.id, upTo, ends);
   const retention = await sweepRetention({ ...deps, settleSubmitting: settling }, options, signal);
-  return { retention, garbage: await sweepGarbage({ ...deps, garbageAgeMs }, options, signal) };
+  // What passes by must not push out what this instance's publishers and readers have seen of theirs.
+  const heads = createHeads(deps.table);
+  return { retention, garbage: await sweepGarbage({ ...deps, heads, garbageAgeMs }, options, signal) };
 }
 
 function endOf<T>(part: PromiseSettledResult<T>): T {

@@ -6,7 +6,8 @@ import { readArchive } from '../state/archives.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { collectObjects } from './collect-objects.ts';
 import { deleteFiles } from './delete-files.ts';
-import { deleteLines, deleteRequests } from './delete-items.ts';
+import { deleteLines } from './delete-lines.ts';
+import { deleteRequests } from './delete-requests.ts';
 import { deleteUploads } from './delete-uploads.ts';
 import { guarded } from './guarded.ts';
 import type { GarbageDeps, TopicWork } from './topic-work.ts';
@@ -21,16 +22,16 @@ export async function collectTopic(
   signal: AbortSignal,
 ): Promise<boolean> {
   const work: TopicWork = { topic, ...sweep, archives: await readArchives(deps, topic, signal) };
-  let complete = true;
+  const complete: boolean[] = [];
   const kinds: Readonly<Record<string, () => Promise<void>>> = {
-    requests: () => deleteRequests(deps, work, signal),
+    requests: async () => void complete.push(await deleteRequests(deps, work, signal)),
     lines: () => deleteLines(deps, work, signal),
     uploads: () => deleteUploads(deps, work, signal),
     files: () => deleteFiles(deps, work, signal),
-    objects: async () => void (complete = await collectObjects(deps, work, signal)),
+    objects: async () => void complete.push(await collectObjects(deps, work, signal)),
   };
   for (const [kind, collect] of Object.entries(kinds)) await guarded(deps, { work, kind }, collect, signal);
-  return complete;
+  return complete.every(Boolean);
 }
 
 async function readArchives(deps: GarbageDeps, topic: Topic, signal: AbortSignal): Promise<ReadonlyMap<SegmentId, Archive>> {

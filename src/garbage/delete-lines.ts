@@ -1,33 +1,17 @@
 import { stringField } from '../format/item-fields.ts';
-import { headKey, linesPartition, requestsPartitions } from '../format/item-key.ts';
+import { headKey, linesPartition } from '../format/item-key.ts';
 import { decodeHead } from '../format/head-item.ts';
-import { decodeIdempotency } from '../format/idempotency-item.ts';
 import type { SegmentId } from '../model/ids.ts';
 import { GARBAGE_SEGMENTS_PARALLEL_MAX, LINE_KEPT_MS } from '../model/garbage-limits.ts';
-import { CLEANUP_PAGE_MAX, CLEANUP_PARALLEL_MAX } from '../model/limits.ts';
+import { CLEANUP_PAGE_MAX } from '../model/limits.ts';
 import { segmentsOf } from '../model/topic.ts';
 import type { Condition } from '../ports/metadata-table.ts';
-import { askAgain } from '../state/ask-again.ts';
 import { inParallel } from '../state/in-parallel.ts';
 import { queryPages } from '../state/query-pages.ts';
+import { deleteItem } from './delete-item.ts';
 import type { GarbageDeps, TopicWork } from './topic-work.ts';
 
 const THERE: Condition = [{ op: 'exists', path: ['v'] }];
-
-/** Deletes what is kept of requests with an Idempotency-Key, once that has expired: by then whoever repeats one makes it anew. */
-export async function deleteRequests(deps: GarbageDeps, work: TopicWork, signal: AbortSignal): Promise<void> {
-  await inParallel(requestsPartitions(work.topic.id), CLEANUP_PARALLEL_MAX, async (pk) => {
-    for await (const items of queryPages(deps.table, { pk, limit: CLEANUP_PAGE_MAX }, signal)) {
-      for (const item of items) {
-        const { expiresMs, version } = decodeIdempotency(item);
-        if (expiresMs > work.beforeMs) continue;
-        // Whoever has the key may have made it anew meanwhile.
-        const condition = [{ op: '=' as const, path: ['version'], value: version }];
-        if (await deleteItem(deps, work, { pk, sk: stringField(item, 'sk'), condition }, signal)) work.counts.requests += 1;
-      }
-    }
-  });
-}
 
 /** Deletes the lines that producers have had in segments which are sealed for long: those in the head are there for ever. */
 export async function deleteLines(deps: GarbageDeps, work: TopicWork, signal: AbortSignal): Promise<void> {
@@ -57,15 +41,4 @@ async function isLongSealed(
   const head = item === undefined ? undefined : decodeHead(item);
   // Older code has sealed it where it doesn't say when.
   return head?.state === 'sealed' && (head.endedMs ?? 0) + LINE_KEPT_MS <= clock.nowMs();
-}
-
-/** Whether it went: somebody may be faster, or it is another one by now. */
-async function deleteItem(
-  deps: GarbageDeps,
-  { dryRun }: TopicWork,
-  { pk, sk, condition }: { readonly pk: string; readonly sk: string; readonly condition: Condition },
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (dryRun) return true;
-  return (await askAgain(deps, () => deps.table.delete({ pk, sk }, condition, signal), signal)).applied;
 }
