@@ -9,7 +9,7 @@ export type PartProgress<S extends BatchSpan> = { room: Room; used: Room; next: 
 export const NO_ROOM: Room = { messages: 0, bytes: 0, batches: 0 };
 export const UNBOUNDED: Room = { messages: Infinity, bytes: Infinity, batches: Infinity };
 
-export const isFull = (room: Room): boolean => room.messages <= 0 || room.bytes <= 0 || room.batches <= 0;
+const isFull = (room: Room): boolean => room.messages <= 0 || room.bytes <= 0 || room.batches <= 0;
 
 export const less = (room: Room, used: Room): Room => ({
   messages: room.messages - used.messages,

@@ -103,7 +103,7 @@ export async function cleanUp(log: Stored, segment: SegmentId): Promise<void> {
   }
 }
 
-const archiveOf = (log: Stored, segment: SegmentId): Promise<Archive> => readArchive(log, { topic: log.topic.id, segment }, calm());
+export const archiveOf = (log: Stored, segment: SegmentId): Promise<Archive> => readArchive(log, { topic: log.topic.id, segment }, calm());
 
 async function putArchive(log: Log, state: Archive): Promise<void> {
   await log.table.put(
