@@ -62,6 +62,26 @@ describe('a file in the store', () => {
     expect((await world.archived(segment)).map(textOf)).toEqual(['a', 'b']);
   });
 
+  test('that is another one’s is put again', async () => {
+    const { world, segment } = await planned();
+    const { log } = world;
+    const other = await log.make(ALL);
+    await log.write(other, 'c');
+    await log.seal(other);
+    const bodies: (readonly Uint8Array[])[] = [];
+    const confusing: ObjectStore = {
+      ...log.store,
+      async put(key, body, signal) {
+        bodies.push(body);
+        await log.store.put(key, bodies.length === 2 ? (bodies[0] ?? []) : body, signal);
+      },
+    };
+    const archiver = world.archiver({ store: confusing });
+    expect([await world.archive(segment, archiver), await world.archive(other, archiver)]).toEqual(['idle', 'idle']);
+    expect(bodies.length).toBe(3);
+    expect((await world.archived(other)).map(textOf)).toEqual(['c']);
+  });
+
   test('that never comes back as it was put is left, and so are the messages', async () => {
     const { world, segment } = await planned();
     const { store } = world.log;
