@@ -1,6 +1,6 @@
 // Bounds of garbage collection, with their reasons.
 
-/** Names of objects that are looked for in the index at a time, and as many that have just left it: some MB of memory for each topic at work. */
+/** Names of objects that are looked for in the index at a time, and as many that have just left it: 15 MB of memory for each topic at work. */
 export const GARBAGE_OBJECTS_MAX = 50_000;
 /** Segments of a topic that are looked at side by side. */
 export const GARBAGE_SEGMENTS_PARALLEL_MAX = 8;
