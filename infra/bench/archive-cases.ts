@@ -1,14 +1,16 @@
 import { type ArchiveStack, startArchiveStack } from './archive-stack.ts';
-import type { PostLoad } from './load.ts';
+import type { PostLoad, ReadLoad } from './load.ts';
 import { type Bench, measure } from './measure.ts';
 import { ndjsonGzSize } from './ndjson-size.ts';
 import { type Bodies, flightsBatches, randomBatches, tinyBatches } from './payloads.ts';
 import { postLoad } from './publish-cases.ts';
-import { BATCHES, JSON_TYPE, readAll, READERS } from './read-case.ts';
+import { BATCHES, JSON_TYPE, readAll, READERS, sharesOf } from './read-case.ts';
 import { type Row, withReference } from './row.ts';
 import { createTopic, type Segment, type Topic } from './topic.ts';
 
 const MEBIBYTE = 1_048_576;
+/** Of a topic's messages, one of which is read before figures count. */
+const WARM_UP_PARTS = 8;
 
 /** What is published and archived. `name`: of its row; `mebibytes`: of values. */
 type Kind = {
@@ -52,6 +54,7 @@ export async function readArchived(archived: Archived): Promise<void> {
     const [inFiles, inBatches] = [archived.topics.get(kind), batches.get(kind)];
     if (inFiles === undefined || inBatches === undefined) throw new RangeError('both were published');
     for (const accept of [BATCHES, JSON_TYPE]) {
+      for (const { topic } of [inBatches, inFiles]) await readSome(bench, topic, accept);
       for (const readers of READERS) await readBoth(bench, { name, label: kind.label, inFiles, inBatches, accept, readers });
     }
   }
@@ -85,6 +88,14 @@ async function publish(bench: Bench, { label, mebibytes, bodies: make }: Kind, n
   if (errors > 0) throw new RangeError(`${errors} requests failed: ${firstError}`);
   // Batches are stored as they are sent.
   return { topic, bodies, messages: requests * bodies.messages, batchBytes: bytes };
+}
+
+/** Code is compiled then. */
+async function readSome(bench: Bench, topic: Topic, accept: string): Promise<void> {
+  const { shares } = await sharesOf(topic, WARM_UP_PARTS);
+  const load: ReadLoad = { mode: 'read', token: bench.stack.token, accept, shares: shares.slice(0, 1), clients: 1 };
+  bench.say('warming up');
+  await bench.loader.run(load, bench.signal);
 }
 
 type Both = {
