@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { archiveTopics } from '../../src/archive/archive-topics.ts';
-import { nameKey, topicKey } from '../../src/format/item-key.ts';
+import { fileRecordKey, nameKey, topicKey } from '../../src/format/item-key.ts';
 import { encodeName } from '../../src/format/name-item.ts';
 import { encodeTopic } from '../../src/format/topic-item.ts';
 import { FILES_PER_VISIT_MAX } from '../../src/model/archive-limits.ts';
@@ -76,6 +76,36 @@ describe('a run', () => {
       one,
     ]);
     expect([telemetry.total('kelp.archive.held'), telemetry.total('kelp.archive.failed')]).toEqual([1, 1]);
+  });
+
+  test('passes over a topic that is deleted, with its objects, while they are read', async () => {
+    const world = await createArchiveWorld();
+    const [segment] = await sealedSegments(world);
+    let isDeleted = false;
+    const store = interceptStore(world.log.store, (call, make) => {
+      if (call.op !== 'get' || !call.key.startsWith('log/')) return make();
+      isDeleted = true;
+      return Promise.reject(new KelpError('not-found', 'object-not-found', 'planted'));
+    });
+    const table = interceptTable(world.log.table, async (call, make) => {
+      const result = await make();
+      return isDeleted && call.name === 'get head' ? Object.assign({}, result, { deleted: true }) : result;
+    });
+    expect(await archiveTopics(world.archiver({ store, table }), forEver, calm())).toMatchObject({ archived: 0, held: 0, failed: 0 });
+    expect([isDeleted, await through(world, [segment ?? expect.unreachable()])]).toEqual([true, [0]]);
+  });
+
+  test('passes over a topic whose items went while a file of it was written', async () => {
+    const world = await createArchiveWorld();
+    const [segment] = await sealedSegments(world);
+    const { topic, table } = world.log;
+    const store = interceptStore(world.log.store, async (call, make) => {
+      if (call.op === 'put' && call.key.includes(String(segment))) {
+        await table.delete(fileRecordKey(topic.id, segment ?? expect.unreachable(), 0), [], calm());
+      }
+      return make();
+    });
+    expect(await archiveTopics(world.archiver({ store }), forEver, calm())).toMatchObject({ archived: 1, held: 0, failed: 0 });
   });
 
   test('says how old the oldest message is that is in no file', async () => {

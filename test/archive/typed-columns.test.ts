@@ -169,11 +169,13 @@ describe('typed columns', () => {
     );
     expect(columns).toEqual([column('number', 'integer'), column('delay', 'number', { required: true, nullable: true })]);
     const count = ROW_GROUP_MESSAGES_MAX + 5;
+    const isMisfit = (number: number): boolean => number === 0 || number === count - 1;
     const { cells, misfits } = await written(
       columns,
-      Array.from({ length: count }, (_, number) => jsonMessage(number, 10)),
+      Array.from({ length: count }, (_, number) => (isMisfit(number) ? messageOf('{"number":1}') : jsonMessage(number, 10))),
     );
-    expect(cells).toEqual(Array.from({ length: count }, (_, number) => [BigInt(number), (number * 31) % 240]));
-    expect(misfits).toBe(0);
+    const cellsAt = (number: number): Cell[] => (isMisfit(number) ? [null, null] : [BigInt(number), (number * 31) % 240]);
+    expect(cells).toEqual(Array.from({ length: count }, (_, number) => cellsAt(number)));
+    expect(misfits).toBe(2);
   });
 });
