@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { archiveNext } from '../../../src/archive/archive-segment.ts';
+import { advanceStart } from '../../../src/archive/retention/advance-start.ts';
+import type { RetentionDeps } from '../../../src/archive/retention/retention-deps.ts';
 import { truncate } from '../../../src/archive/retention/truncate.ts';
 import { fileRecordSortKey, headKey, pageKey } from '../../../src/format/item-key.ts';
 import { encodePage } from '../../../src/format/page-item.ts';
@@ -9,6 +11,7 @@ import type { Entry } from '../../../src/model/head.ts';
 import { type CommitId, type Minute, type ObjectId, segmentId } from '../../../src/model/ids.ts';
 import { HEAD_ENTRIES_MAX } from '../../../src/model/limits.ts';
 import { formatCommitId } from '../../../src/protocol/commit-id.ts';
+import { readArchive } from '../../../src/state/archives.ts';
 import { message } from '../../publish/requests.ts';
 import { interceptTable } from '../../simulation/intercept.ts';
 import { createTestWorld } from '../../simulation/test-broker.ts';
@@ -110,6 +113,26 @@ describe('truncation by hand', () => {
     expect(await places(at)).toEqual([`${DROPPED_ENTRIES_MAX}/${DROPPED_ENTRIES_MAX}/${DROPPED_ENTRIES_MAX + 100}`]);
     expect(await upTo({ ...at, broker: at.world.broker() }, offset)).toMatchObject({ from: DROPPED_ENTRIES_MAX, start: offset });
     await checkKept(at.world, at.topic);
+  });
+
+  test('settles uploads before what names them leaves the index (U2), once for each record', async () => {
+    const at = await sceneOf(createTestWorld());
+    await commits(at, 6);
+    await at.world.clock.advance(FILE_AGE_MS);
+    const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
+    await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+    await commits(at, 2);
+    const settled: unknown[] = [];
+    const settleSubmitting: RetentionDeps['settleSubmitting'] = async (_, { segment, last }, signal) => {
+      const { through } = await readArchive(at.broker.deps, { topic: at.topic.id, segment }, signal);
+      settled.push({ segment, last, through });
+    };
+    const place = { topic: at.topic, segment: at.segment };
+    await at.world.run(advanceStart({ ...retentionDeps(at.broker), settleSubmitting }, place, 7, at.world.signal));
+    expect(settled).toEqual([
+      { segment: at.segment, last: 5, through: 0 },
+      { segment: at.segment, last: 6, through: 6 },
+    ]);
   });
 
   test('of several segments, one of which fails, ends with its error once the others have ended', async () => {
