@@ -4,7 +4,7 @@ import type { MetadataTable } from '../ports/metadata-table.ts';
 import { readFileRecordAt, readFileRecords } from '../state/archives.ts';
 import { createKnownStretches } from './known-stretches.ts';
 
-/** A record whose file is there, unless it was cut off since. */
+/** A record whose file is there, unless it was cut off since; without its typed columns. */
 export type WrittenRecord = FileRecord & { readonly file: WrittenFile };
 
 /** Records below what a segment's archive has taken over. Those that are written never change, so the latest seen are kept. */
@@ -23,15 +23,16 @@ export function createFileRecords(table: MetadataTable): FileRecords {
     if (before !== undefined) return before;
     const record = await readFileRecordAt({ table }, archive, offset, signal);
     if (record === undefined || !isReadable(archive, record)) return undefined;
-    known.add(nameOf(archive), record);
-    return record;
+    const kept = withoutColumns(record);
+    known.add(nameOf(archive), kept);
+    return kept;
   }
 
   async function after(archive: Archive, first: number, signal: AbortSignal): Promise<readonly WrittenRecord[]> {
     const before = known.from(nameOf(archive), first);
     if (before.length > 0 || first >= archive.through) return before;
     const { records } = await readFileRecords({ table }, archive, first, signal);
-    for (const record of records) if (isReadable(archive, record)) known.add(nameOf(archive), record);
+    for (const record of records) if (isReadable(archive, record)) known.add(nameOf(archive), withoutColumns(record));
     return known.from(nameOf(archive), first);
   }
 
@@ -55,6 +56,9 @@ export function createFileRecords(table: MetadataTable): FileRecords {
 
 const nameOf = ({ topic, segment }: Archive): string => `${topic}/${segment}`;
 const nextOf = ({ last }: FileRecord): number => last + 1;
+
+/** They may be most of it, and no reader asks for them. */
+const withoutColumns = (record: WrittenRecord): WrittenRecord => ({ ...record, columns: [] });
 
 /** What is planned or dropped is not, and only below `through` nothing else comes. */
 const isReadable = (archive: Archive, record: FileRecord): record is WrittenRecord =>

@@ -64,7 +64,7 @@ export const FILES_LIST_DEFAULT = 100;
 export const ARCHIVE_KNOWN_MS_MAX = 3_000;
 /** Segments of which an instance remembers that (some hundred bytes each). */
 export const ARCHIVES_KNOWN_MAX = 4_096;
-/** Records of files that an instance remembers (some hundred bytes each, some thousand with typed columns). */
+/** Records of files that an instance remembers (some hundred bytes each). */
 export const FILE_RECORDS_KNOWN_MAX = 1_024;
 /** Row groups whose places in their files an instance remembers (a KB each): those of some hundred files. */
 export const FILE_GROUPS_KNOWN_MAX = 4_096;
