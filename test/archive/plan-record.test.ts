@@ -41,9 +41,9 @@ const arbitraryRuns = (minLength: number) =>
     maxLength: 3,
   });
 /** A segment's entries from offset 0 on, by brokers whose clocks differ by minutes. Those without runs have no messages. */
-const entriesOf = (runs: ReturnType<typeof arbitraryRuns>) =>
+const entriesOf = (someRuns: ReturnType<typeof arbitraryRuns>) =>
   fc
-    .array(fc.record({ runs, lateMs: fc.integer({ min: -120_000, max: 120_000 }), highest: fc.nat(1_000) }), {
+    .array(fc.record({ runs: someRuns, lateMs: fc.integer({ min: -120_000, max: 120_000 }), highest: fc.nat(1_000) }), {
       minLength: 1,
       maxLength: 12,
     })
