@@ -1,5 +1,5 @@
 import type { Item } from '../../../src/ports/metadata-table.ts';
-import type { StoredMessage } from './stored-log.ts';
+import type { StoredMessage } from './stored-message.ts';
 
 /** What one reader of a whole topic was given, in order, as `segment@offset`. */
 export type Reads = readonly string[];

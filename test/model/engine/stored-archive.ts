@@ -1,5 +1,5 @@
 import type { Item, Key, Value } from '../../../src/ports/metadata-table.ts';
-import type { StoredMessage } from './stored-log.ts';
+import type { StoredMessage } from './stored-message.ts';
 
 // What has left the index, read as plainly as stored-log.ts reads the index: the archive item, the records, and files, which stand in
 // the shared table like any object. A file of the model has the list of its rows, `message@offset`.

@@ -1,16 +1,11 @@
 import type { Item, Key, Value } from '../../../src/ports/metadata-table.ts';
 import { type Archived, checkArchiveWrite } from './stored-archive.ts';
+import type { StoredMessage } from './stored-message.ts';
 import type { Content } from './world.ts';
 
 // What the table says is stored, read in the plainest way and with none of the product's code: the oracle must not share
 // the mistakes that it looks for.
 
-export type StoredMessage = {
-  readonly message: string;
-  readonly segment: string;
-  readonly offset: number;
-  readonly object: string;
-};
 export type StoredLog = {
   readonly segment: string;
   /** First offset that is kept. */
