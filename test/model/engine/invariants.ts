@@ -1,6 +1,7 @@
 import type { Item } from '../../../src/ports/metadata-table.ts';
 import type { ProcessState, Result } from './process.ts';
-import { type ContentsOf, namedContents, readSegment, type StoredLog, type StoredMessage } from './stored-log.ts';
+import { type ContentsOf, namedContents, readSegment, type StoredLog } from './stored-log.ts';
+import type { StoredMessage } from './stored-message.ts';
 import { checkReads, type Reads } from './reads.ts';
 import { readArchived } from './stored-archive.ts';
 import type { Scope, State, World } from './world.ts';
