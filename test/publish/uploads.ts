@@ -37,6 +37,7 @@ export async function stage(world: World, topic: Topic, forMs: number = UPLOAD_M
     quarantined: [],
   };
   await world.table.put(uploadKey(topic.id, upload.upload), encodeUpload(upload), [], world.signal);
+  await world.store.put(uploadObjectKey(topic.id, upload.upload), [new Uint8Array(upload.bytes)], world.signal);
   return upload.upload;
 }
 

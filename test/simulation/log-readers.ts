@@ -1,10 +1,11 @@
+import { startBeyond } from '../../src/consume/archived-messages.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import type { BatchSlice } from '../../src/consume/page.ts';
 import type { SegmentRange } from '../../src/model/topic.ts';
 import type { Seen } from '../checkers/history.ts';
 import type { Life } from './life.ts';
-import { ask, type Client, think } from './log-writers.ts';
+import { ask, type Client, rest, think } from './log-writers.ts';
 
 const WAIT_MS_MAX = 1_000;
 const PAGES_MAX = 100_000;
@@ -37,6 +38,11 @@ async function tryRead<T>(client: Client, read: (life: Life, signal: AbortSignal
 export async function segmentReader(client: Client): Promise<void> {
   const { run, random, name } = client;
   const at = new Map<SegmentId, number>();
+  let cuts = 0;
+  const cut = (segment: SegmentId, start: number): void => {
+    at.set(segment, start);
+    cuts += 1;
+  };
   while (!run.isOver()) {
     const page = await tryRead(client, async (life, signal) => {
       const topic = await life.broker.topics.resolve(run.topicName, { fresh: false }, signal);
@@ -46,15 +52,29 @@ export async function segmentReader(client: Client): Promise<void> {
       if (segment === undefined) return undefined;
       const bounds = { messagesMax: 1 + random.integer(20), bytesMax: 1_000_000, waitMs: random.integer(WAIT_MS_MAX) };
       const from = { offset: at.get(segment) ?? 0 };
-      const read = await life.broker.consumer.readSegment(topic, { segment, from, ...bounds }, signal);
-      return { segment, read, messages: await seen(life, read.slices) };
+      const read = await unlessCut(life.broker.consumer.readSegment(topic, { segment, from, ...bounds }, signal), (start) =>
+        cut(segment, start),
+      );
+      return read === undefined ? undefined : { segment, read, messages: await seen(life, read.slices) };
     });
     if (page !== undefined) {
       at.set(page.segment, page.read.nextOffset);
-      run.recorder.see(`${name} ${page.segment}`, page.messages);
+      // Behind a cut it is another reader.
+      run.recorder.see(`${name} ${page.segment}${cuts === 0 ? '' : ` after ${cuts} cuts`}`, page.messages);
       begin(at, page.read.successors);
     }
     await think(client);
+  }
+}
+
+async function unlessCut<T>(read: Promise<T>, cut: (start: number) => void): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    const start = startBeyond(error);
+    if (start === undefined) throw error;
+    cut(start);
+    return undefined;
   }
 }
 
@@ -67,8 +87,7 @@ export const topicReader = (client: Client): Promise<void> => readTopic(client, 
 
 /** Comes when much has happened already, and reads what comes from then on. */
 export async function lateReader(client: Client): Promise<void> {
-  const { run, random } = client;
-  await run.world.clock.sleep(random.integer(LATE_MS_MAX), run.world.signal);
+  await rest(client, LATE_MS_MAX);
   await readTopic(client, 'latest');
 }
 

@@ -5,7 +5,7 @@ import type { SegmentRange, Topic, TopologyChange } from '../../src/model/topic.
 import { applyChanges, intend } from '../../src/topology/apply-change.ts';
 import { carryOn } from '../../src/topology/carry-on.ts';
 import { kindOf } from './replace-segment.ts';
-import { ask, type Client } from './log-writers.ts';
+import { ask, type Client, rest } from './log-writers.ts';
 
 const PAUSE_MS_MAX = 4_000;
 const SEGMENTS_MAX = 6;
@@ -18,7 +18,7 @@ export async function topologyChanger(client: Client): Promise<number> {
   const { run, random } = client;
   let changes = 0;
   while (!run.isOver()) {
-    await run.world.clock.sleep(random.integer(PAUSE_MS_MAX), run.world.signal);
+    await rest(client, PAUSE_MS_MAX);
     try {
       const changed = await ask(client, async ({ broker }, signal) => {
         const { id } = await broker.topics.resolve(run.topicName, { fresh: true }, signal);

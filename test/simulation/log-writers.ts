@@ -17,6 +17,8 @@ export type Run = {
   readonly fleet: Fleet;
   readonly recorder: Recorder;
   readonly topicName: string;
+  /** How much longer than usual everybody rests between two requests; absent: not at all. */
+  readonly pace?: number;
   /** Whether clients should bring what they have begun to an end, and begin nothing new. */
   isOver(): boolean;
   /** Whether nobody writes any more, and nothing is on its way. */
@@ -37,7 +39,11 @@ export const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4', 'k6', 'a', 'b', 'c'] as const
 
 export type Answer = { readonly outcome: Outcome; readonly address?: Address; readonly error?: KelpError };
 
-export const think = ({ run, random }: Client): Promise<void> => run.world.clock.sleep(random.integer(THINK_MS_MAX), run.world.signal);
+export const think = (client: Client): Promise<void> => rest(client, THINK_MS_MAX);
+
+/** So long at most, at the pace of its run. */
+export const rest = ({ run, random }: Client, msMax: number): Promise<void> =>
+  run.world.clock.sleep(random.integer(msMax * (run.pace ?? 1)), run.world.signal);
 
 /** Answers `undefined` where the broker died, or didn't answer in time. */
 export async function ask<T>(
@@ -98,13 +104,22 @@ export function surprise({ run, name }: Client, what: string, error: KelpError |
   run.recorder.surprise(`${name}: ${what}: ${error?.kind} ${error?.code} ${error?.message}`);
 }
 
+/** Not in the order of the messages: senders' clocks differ. */
+const timestampMs = ({ world }: Run, n: number): number => world.clock.nowMs() - ((n * 7_919) % 600) * 1_000;
+
+function timed(request: PublishRequest, ms: number): PublishRequest {
+  const { content } = request;
+  if (content.kind !== 'messages') return request;
+  return { ...request, content: { ...content, messages: content.messages.map((one, m) => ({ ...one, timestampMs: ms + m })) } };
+}
+
 /** Sends each message once. */
 export async function plainWriter(client: Client): Promise<void> {
   const { run, name, random } = client;
   for (let n = 0; !run.isOver(); n += 1) {
     const messages = Array.from({ length: 1 + random.integer(4) }, (_, m) => ({ id: `${name}-${n}.${m}`, key: random.pick(KEYS) }));
     messages.forEach(run.recorder.begin);
-    const answers = await attempt(client, publishOf(messages.map(({ key, id }) => [key, id])), messages.length);
+    const answers = await attempt(client, timed(publishOf(messages.map(({ key, id }) => [key, id])), timestampMs(run, n)), messages.length);
     for (const [index, { id }] of messages.entries()) {
       const { outcome, address, error } = answers[index] ?? { outcome: 'unknown' };
       if (!isPassing(error)) surprise(client, id, error);

@@ -156,11 +156,16 @@ export type TestWorld = {
   run<T>(work: Promise<T>): Promise<T>;
 };
 
-export function createTestWorld(seed: number | string = 1, table: MetadataTable = createMemoryTable()): TestWorld {
+export function createTestWorld(
+  seed: number | string = 1,
+  table: MetadataTable = createMemoryTable(),
+  storeOf: (store: ObjectStore) => ObjectStore = (store) => store,
+): TestWorld {
   const clock = createVirtualClock();
   const random = createSeededRandom(seed);
-  const store = createMemoryStore();
-  const presigner = createMemoryPresigner({ store, clock });
+  const memory = createMemoryStore();
+  const store = storeOf(memory);
+  const presigner = createMemoryPresigner({ store: memory, clock });
   let brokers = 0;
   const world: TestWorld = {
     clock,
