@@ -7,6 +7,7 @@ import { writtenUpdate } from '../protocol/archive.ts';
 import { putFileRecord, raiseThrough, readArchive, readFileRecordAt, updateFileRecord } from '../state/archives.ts';
 import type { ArchiveDeps } from './archive-deps.ts';
 import { planNext } from './plan-next.ts';
+import { committedMsOf } from './plan-record.ts';
 import { writeRecord } from './write-record.ts';
 
 /**
@@ -15,7 +16,7 @@ import { writeRecord } from './write-record.ts';
  */
 export type ArchiveStep = {
   readonly step: 'archived' | 'idle' | 'busy' | 'held';
-  /** When the first message was committed that is in no file, as far as that was looked at. */
+  /** When the first message was committed that is in no file, as far as that was looked at; of one that is begun or held, the file's last. */
   readonly sinceMs?: number;
 };
 
@@ -46,10 +47,11 @@ export async function archiveNext(deps: ArchiveDeps, topic: Topic, segment: Segm
     // The topic was deleted meanwhile.
     if (error.code === 'segment-not-found' || error.code === 'topic-not-found') return IDLE;
     if (error.kind !== 'corrupt' && error.code !== 'truncated') throw error;
-    const { through } = await readArchive(deps, { topic: topic.id, segment }, signal);
+    const address = { topic: topic.id, segment };
+    const { through } = await readArchive(deps, address, signal);
     // What is missing is archived by now, or was let go.
     if (through > archive.through) return { step: 'archived' };
-    return hold(deps, { topic, segment }, error);
+    return hold(deps, { topic, segment, record: await readFileRecordAt(deps, address, through, signal) }, error);
   }
 }
 
@@ -59,13 +61,13 @@ async function archiveFrom(deps: ArchiveDeps, place: Place, archive: Archive, si
   if (head === undefined || head.deleted || head.tail <= archive.through) return IDLE;
   const found = await readFileRecordAt(deps, head, archive.through, signal);
   if (found !== undefined) {
-    if (isOthers(found, deps.clock.nowMs())) return { step: 'busy' };
+    if (isOthers(found, deps.clock.nowMs())) return { step: 'busy', sinceMs: committedMsOf(found.guard) };
     return deps.oneAtATime(() => takeOver(deps, { ...place, archive, record: found }, signal));
   }
   const { record: planned, sinceMs, unchecked } = await planNext(deps, { topic, archive, head }, signal);
   if (unchecked) {
     const error = new KelpError('unavailable', 'unchecked', 'batches of an upload were not looked at');
-    return { ...hold(deps, place, error), sinceMs };
+    return { ...hold(deps, { ...place, record: undefined }, error), sinceMs };
   }
   if (planned === undefined) return { step: 'idle', sinceMs };
   // The record is put in its turn as well: nobody else is to wait for a file that isn't begun.
@@ -108,9 +110,12 @@ async function write(deps: ArchiveDeps, { topic, segment, archive, record }: Beg
   return stored;
 }
 
-/** Nothing of it goes, and other segments go on. For people to look at. */
-function hold({ telemetry }: ArchiveDeps, { topic, segment }: Place, error: KelpError): ArchiveStep {
+type Held = Place & { readonly record: FileRecord | undefined };
+
+/** Nothing of it goes, and other segments go on. For people to look at: all up to `last` stays, or goes. */
+function hold({ telemetry }: ArchiveDeps, { topic, segment, record }: Held, error: KelpError): ArchiveStep {
   telemetry.count('kelp.archive.held', 1);
-  telemetry.log('error', 'messages cannot be archived', { ...error.extra, topic: topic.name, segment, error });
-  return { step: 'held' };
+  const begun = record === undefined ? {} : { last: record.last };
+  telemetry.log('error', 'messages cannot be archived', { ...error.extra, ...begun, topic: topic.name, segment, error });
+  return record === undefined ? { step: 'held' } : { step: 'held', sinceMs: committedMsOf(record.guard) };
 }

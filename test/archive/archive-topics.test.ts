@@ -78,6 +78,28 @@ describe('a run', () => {
     expect([telemetry.total('kelp.archive.held'), telemetry.total('kelp.archive.failed')]).toEqual([1, 1]);
   });
 
+  test('tells how old messages are that are held, or that somebody else is at, and up to where', async () => {
+    const world = await createArchiveWorld();
+    const { log, telemetry } = world;
+    const damaged = await log.make(HALVES[0] ?? expect.unreachable());
+    const { key } = await log.write(damaged, 'a', 'b');
+    let whole = new Uint8Array();
+    await log.damage(key, (bytes) => {
+      whole = new Uint8Array(bytes);
+      return bytes.subarray(0, -1);
+    });
+    await log.seal(damaged);
+    await log.clock.advance(HOUR_MS);
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ held: 1, busy: 0, lagMs: HOUR_MS });
+    expect(telemetry.logs.filter(({ level }) => level === 'error').at(-1)?.fields).toMatchObject({ segment: damaged, last: 1 });
+    // Its record was put just now.
+    await log.clock.advance(1_000);
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ held: 0, busy: 1, lagMs: HOUR_MS + 1_000 });
+    await log.damage(key, () => whole);
+    await log.clock.advance(HOUR_MS);
+    expect(await archiveTopics(world.archiver(), forEver, calm())).toMatchObject({ archived: 1, held: 0, busy: 0, lagMs: 0 });
+  });
+
   test('passes over a topic that is deleted, with its objects, while they are read', async () => {
     const world = await createArchiveWorld();
     const [segment] = await sealedSegments(world);
