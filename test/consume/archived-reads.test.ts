@@ -151,17 +151,20 @@ describe('messages that are in files', () => {
     await archive(log, segment, { next: 6, gaps: [4, 5] });
     await archive(log, segment, { next: 10, gaps: [7, 9] });
     for (const [from, right] of [
-      [0, 'bgi'],
-      [2, 'gi'],
-      [4, 'gi'],
-      [7, 'i'],
+      [0, '1b 6g 8i'],
+      [2, '6g 8i'],
+      [4, '6g 8i'],
+      [7, '8i'],
       [9, ''],
     ] as const) {
-      for (const messagesMax of [1, 100]) {
+      for (const [messagesMax, wholeBatches] of [
+        [1, false],
+        [100, false],
+        [100, true],
+      ] as const) {
         const { consumer } = log.instance();
-        const page = { ...EVERYTHING, messagesMax };
-        const read = await readAll(consumer, log, segment, from, page);
-        expect(read.map(({ value }) => Buffer.from(value ?? '').toString()).join('')).toBe(right);
+        const read = await readAll(consumer, log, segment, from, { ...EVERYTHING, messagesMax, wholeBatches });
+        expect(read.map(({ offset, value }) => `${offset}${Buffer.from(value ?? '').toString()}`).join(' ')).toBe(right);
       }
     }
     const { consumer } = log.instance();

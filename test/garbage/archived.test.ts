@@ -137,6 +137,17 @@ describe('uploads', () => {
     expect(await leftOf()).toMatchObject({ payloads: 0, uploads: 0, objects: 0, pages: 0 });
   });
 
+  test('of batches stay while the page does, also where the segment begins behind their first message', async () => {
+    const upload = await stage(world, topic);
+    const request = await submitBatches(world, topic, { upload, segment, batches: [['a', 'b'], ['c']] });
+    await world.run(world.broker().publisher.publish(topic, request, world.signal));
+    await spillAll(world, topic, segment);
+    // Cut inside of it: what is left is in no file.
+    await archive(world, topic, { segment, last: 1, state: 'dropped' });
+    expect(await sweepAsSaid(world)).toEqual(NOTHING);
+    expect(await leftOf()).toMatchObject({ payloads: 1, uploads: 1, pages: 1 });
+  });
+
   test('that say they are not submitted keep the page that names them', async () => {
     const upload = await stage(world, topic);
     const request = await submitBatches(world, topic, { upload, segment, batches: [['a']] });

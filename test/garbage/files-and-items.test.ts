@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { archiveKey, idempotencyKey, lineKey } from '../../src/format/item-key.ts';
+import { archiveKey, fileRecordKey, idempotencyKey, lineKey } from '../../src/format/item-key.ts';
 import { archivedFileKey } from '../../src/format/object-key.ts';
 import { sweepGarbage } from '../../src/garbage/sweep-garbage.ts';
 import { GARBAGE_AGE_MS } from '../../src/model/archive-limits.ts';
@@ -57,6 +57,16 @@ describe('archived files', () => {
     expect(await sweepAsSaid(world, { ageMs: GARBAGE_AGE_MS })).toEqual({ ...NOTHING, files: gone.length, bytes: gone.length });
     expect(await Promise.all([...kept, ...gone].map(isThere))).toEqual([...kept.map(() => true), ...gone.map(() => false)]);
     expect(await sweep(world, { ageMs: GARBAGE_AGE_MS })).toEqual(NOTHING);
+  });
+
+  test('go where a record has no rows: whoever wrote one had looked at fewer of its batches', async () => {
+    await fill(world, topic, PAGE);
+    const record = await archive(world, topic, { segment, last: 3 });
+    const key = fileRecordKey(topic.id, segment, record.first);
+    const item = await world.table.get(key, world.signal);
+    await world.table.put(key, { ...item!, rows: 0 }, [], world.signal);
+    await put(keyOf(record));
+    expect(await sweepAsSaid(world, { ageMs: GARBAGE_AGE_MS })).toEqual({ ...NOTHING, files: 1, bytes: 1 });
   });
 
   test('stay while any of their messages can be read, however many there are', async () => {

@@ -110,6 +110,19 @@ describe('a change that is pending while floors are raised', () => {
     );
     return decodeTopic((await world.table.get(topicKey(topic.id), world.signal))!);
   }
+  /** For one who makes a child, and stands still between reading the parent's floor and putting it. */
+  function standingMaker() {
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    const { promise: stands, resolve: stand } = Promise.withResolvers<void>();
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.name === 'put head') {
+        stand();
+        await goesOn;
+      }
+      return make();
+    });
+    return { table, stands, goOn };
+  }
   const floorOf = async (id: SegmentId): Promise<unknown> => (await world.table.get(headKey(topic.id, id), world.signal))?.['f'];
 
   test('has its child made with the floor, where that is not there yet: who makes it is slow, and puts none', async () => {
@@ -125,20 +138,30 @@ describe('a change that is pending while floors are raised', () => {
     expect(await sweep(world)).toEqual(NOTHING);
   });
 
+  test('has its floor raised where whoever makes it, and has read the parent’s before, is faster', async () => {
+    await putOrphan(world, topic);
+    const intended = await intend();
+    const { table: slow, stands, goOn } = standingMaker();
+    const options = { change: intended.changes[0]!, child, floor: '' } as const;
+    const making = makeChild({ ...world.broker().deps, table: slow }, intended, options, world.signal);
+    await stands;
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.name !== 'put head') return make();
+      goOn();
+      await making;
+      return make();
+    });
+    await sweep(world, { stores: { table } });
+    await making;
+    expect(await floorOf(child.segment)).toBe(minuteOf(world.clock.nowMs() + SOON_MS));
+  });
+
   test('is seen, though it was written after the topic was read: whoever makes the child has read the parent’s floor before', async () => {
     await putOrphan(world, topic);
     let read = 0;
     const maker = world.broker();
-    // He stands still between reading the parent's floor and putting the child, until the sweeper has raised what it knows of.
-    const { promise: raised, resolve: goOn } = Promise.withResolvers<void>();
-    const { promise: stands, resolve: stand } = Promise.withResolvers<void>();
-    const slow = interceptTable(world.table, async (call, make) => {
-      if (call.name === 'put head') {
-        stand();
-        await raised;
-      }
-      return make();
-    });
+    // Until the sweeper has raised what it knows of.
+    const { table: slow, stands, goOn } = standingMaker();
     let making: Promise<void> = Promise.resolve();
     const table = interceptTable(world.table, async (call, make) => {
       const answer = await make();
