@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createTable } from '../../src/adapters/dynamodb/create-table.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import { ARCHIVE_HEAP_MB_MAX } from '../../src/model/archive-limits.ts';
+import { ARCHIVE_HEAP_MB_MAX, ARCHIVE_YOUNG_HEAP_MB_MAX } from '../../src/model/archive-limits.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { LEAVING_STOP_MS, spawnBroker, untilServing } from '../local/broker.ts';
 import { takePorts } from '../local/ports.ts';
@@ -11,6 +11,8 @@ import { storeVariables } from './stack.ts';
 
 const TABLE = 'kelp-archive';
 const PROCESS = join(import.meta.dirname, 'archive-process.ts');
+/** What a broker's archiver has. A young generation is three of these. */
+const HEAP = [`--max-old-space-size=${ARCHIVE_HEAP_MB_MAX}`, `--max-semi-space-size=${ARCHIVE_YOUNG_HEAP_MB_MAX / 3}`];
 const SWEEP_MS_MAX = 60_000;
 const SWEEPS_MAX = 20;
 
@@ -51,8 +53,7 @@ async function startOn(bench: Bench, port: number): Promise<ArchiveStack> {
   return {
     bench: { ...bench, stack: { ...stack, url, children: { ...stack.children, broker } } },
     archiver: {
-      // Its heap is held to what a broker's archiver has.
-      loader: createLoader('archiver', process.execPath, [`--max-old-space-size=${ARCHIVE_HEAP_MB_MAX}`, PROCESS]),
+      loader: createLoader('archiver', process.execPath, [...HEAP, PROCESS]),
       load: { mode: 'archive', environment: { ...stores, KELP_ARCHIVE_AGE_MS: '0' } },
     },
     async sweep() {

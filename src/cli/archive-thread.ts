@@ -1,5 +1,11 @@
 import { Worker } from 'node:worker_threads';
-import { ARCHIVE_HEAP_MB_MAX, ARCHIVE_RESTART_MS_MAX, ARCHIVE_RESTART_MS_MIN, ARCHIVE_STOP_MS_MAX } from '../model/archive-limits.ts';
+import {
+  ARCHIVE_HEAP_MB_MAX,
+  ARCHIVE_RESTART_MS_MAX,
+  ARCHIVE_RESTART_MS_MIN,
+  ARCHIVE_STOP_MS_MAX,
+  ARCHIVE_YOUNG_HEAP_MB_MAX,
+} from '../model/archive-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { createRelay, type ThreadMessage } from './thread-telemetry.ts';
@@ -33,7 +39,9 @@ export function startArchiveThread(deps: ArchiveThreadDeps): ArchiveThread {
 }
 
 const beginThread = (): Thread =>
-  new Worker(new URL('./archive-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: ARCHIVE_HEAP_MB_MAX } });
+  new Worker(new URL('./archive-worker.ts', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: ARCHIVE_HEAP_MB_MAX, maxYoungGenerationSizeMb: ARCHIVE_YOUNG_HEAP_MB_MAX },
+  });
 
 async function keepRunning(deps: Required<ArchiveThreadDeps>, life: AbortSignal): Promise<void> {
   const { clock, telemetry } = deps;
