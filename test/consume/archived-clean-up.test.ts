@@ -145,6 +145,11 @@ describe('F22 a read that is overtaken', () => {
       await log.store.delete(files[0]?.key ?? '', calm());
       const page = await consumer.readSegment(log.topic, { segment, from, ...EVERYTHING }, calm());
       expect(await values(consumer, page.slices)).toEqual(texts.slice(4));
+      const { consumer: other } = log.instance();
+      await cutOff(log, segment, 0);
+      await other.readSegment(log.topic, { segment, from: { offset: 7 }, ...EVERYTHING }, calm());
+      await cutOff(log, segment, 4);
+      expect(await other.offsetAt(log.topic, { segment, timestampMs: 0 }, calm())).toBe(4);
       await log.store.put(files[0]?.key ?? '', [files[0]?.object ?? new Uint8Array(0)], calm());
     }
   });
