@@ -174,6 +174,29 @@ describe('a file that somebody is writing', () => {
     expect(await placesOf(world, at.topic)).toEqual(['10/10/10']);
     await checkKept(world, at.topic);
   });
+
+  test('and that was begun after a sweep had looked is waited for as well, and what it has is not said to have gone', async () => {
+    const world = createTestWorld();
+    const at = await sceneOf(world, { maxAgeSeconds: 30 });
+    await commits(at, 10, 1_000);
+    await world.clock.advance(25_000);
+    let raced = false;
+    const table = interceptTable(world.table, async (call, make) => {
+      if (call.op === 'put' && call.key.sk.startsWith('f') && !raced) {
+        raced = true;
+        const stopped = archiveNext(
+          { ...archiverOf(at.broker), messages: { read: () => unreadable() } },
+          at.topic,
+          at.segment,
+          world.signal,
+        );
+        await expect(stopped).rejects.toThrow('planted');
+      }
+      return make();
+    });
+    expect(await sweep(world, world.broker({ table }))).toMatchObject({ messages: 0, bytes: 0, failed: 0, cuts: [] });
+    expect([raced, await placesOf(world, at.topic)]).toEqual([true, ['0/0/10']]);
+  });
 });
 
 describe('index pages that are gone', () => {
