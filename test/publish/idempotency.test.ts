@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { decodeIdempotency } from '../../src/format/idempotency-item.ts';
-import { idempotencyKey } from '../../src/format/item-key.ts';
+import { idempotencyKey, pageKey } from '../../src/format/item-key.ts';
+import { dateOf } from '../../src/model/archived-file.ts';
 import { segmentId } from '../../src/model/ids.ts';
 import { IDEMPOTENCY_MS } from '../../src/model/limits.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import type { PublishRequest } from '../../src/publish/request.ts';
+import { raiseThrough } from '../../src/state/archives.ts';
+import { spillThrough } from '../../src/state/spill.ts';
 import { readTopicLog, readValues } from '../simulation/read-log.ts';
 import { replaceSegment, replaceSegments } from '../simulation/replace-segment.ts';
 import { createTestWorld, type TestBroker, type TestWorld } from '../simulation/test-broker.ts';
@@ -111,6 +114,21 @@ describe('the record', () => {
     expect(await sent(on, keyed(['1'], 'k'), on.world.broker({ table }))).toEqual(['s0000000:0']);
     expect(await sent(on, keyed(['1'], 'k'))).toEqual(['s0000000:0 again']);
     expect(await readValues(on.world, on.topic.id)).toEqual(['1']);
+  });
+
+  test('that could not be written at the end is not known any more once its index is gone, and is not stored again', async () => {
+    const on = await bench();
+    const { world, topic, broker } = on;
+    const table = faultyTable(world.table, { 'put request': ['ok', ...Array.from({ length: 50 }, () => 'throttled' as const)] });
+    expect(await sent(on, keyed(['1'], 'k'), world.broker({ table }))).toEqual(['s0000000:0']);
+    const read = await broker.deps.heads.read(topic.id, segmentId(0), world.signal);
+    const head = await world.run(spillThrough(broker.deps, read ?? expect.unreachable(), 1, world.signal));
+    const file = { rows: 1, misfits: 0, bytes: 1, footerBytes: 1 };
+    const record = { first: 0, last: 0, date: dateOf(0), guard: head.guard, highestTimestampMs: 0, bytes: 1, columns: [], atMs: 0 };
+    await raiseThrough(world, head, { ...record, state: 'written', file }, world.signal);
+    await world.table.delete(pageKey(topic.id, segmentId(0), 0), [], world.signal);
+    for (const again of [broker, world.broker()]) expect(await sent(on, keyed(['1'], 'k'), again)).toEqual(['indefinite']);
+    expect((await broker.deps.heads.read(topic.id, segmentId(0), world.signal))?.tail).toBe(1);
   });
 
   test('whose writes are lost, late or doubled keeps its meaning', async () => {
