@@ -29,8 +29,8 @@ export const FILE_BYTES_MIN = 65_536;
 /** A week: the index of so much is walked through to find where a file ends. */
 export const FILE_AGE_MS_MAX = 604_800_000;
 export const GARBAGE_AGE_MS_MAX = 604_800_000;
-/** How often a process looks at all segments; at most once in a second, and once in a day at least. */
-export const ARCHIVE_EVERY_MS = 60_000;
+/** How often a process looks at all segments, which costs reads of each; at most once in a second, and once in a day at least. */
+export const ARCHIVE_EVERY_MS = 300_000;
 export const ARCHIVE_EVERY_MS_MIN = 1_000;
 export const ARCHIVE_EVERY_MS_MAX = 86_400_000;
 /** One attempt to put or read a part of a file, which is larger than what else goes to the store. */

@@ -32,7 +32,7 @@ describe('readConfiguration', () => {
       requestBytesMax: 16_777_216,
       rebalanceMs: 5_000,
       sweepMs: 3_600_000,
-      archiveMs: 60_000,
+      archiveMs: 300_000,
       fileAgeMs: 3_600_000,
       fileBytesMax: 67_108_864,
       garbageAgeMs: 3_600_000,
