@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Consumer, ReadBounds } from '../../src/consume/page.ts';
+import { readBatchHeader } from '../../src/format/record-batch-header.ts';
 import type { SegmentId } from '../../src/model/ids.ts';
 import type { Message, StoredMessage } from '../../src/model/message.ts';
 import { arbitraryMessage } from '../format/arbitrary-message.ts';
@@ -26,7 +27,14 @@ async function readAll(consumer: Consumer, log: Log, segment: SegmentId, from: n
   const stored: StoredMessage[] = [];
   for (let offset = from; ;) {
     const page = await consumer.readSegment(log.topic, { segment, from: { offset }, ...bounds }, calm());
-    for (const slice of page.slices) stored.push(...(await consumer.decode(slice)));
+    for (const slice of page.slices) {
+      const messages = await consumer.decode(slice);
+      stored.push(...messages);
+      if (bounds.wholeBatches === true && messages.length === slice.count) {
+        const maxTimestampMs = Math.max(...messages.map(({ timestampMs }) => timestampMs));
+        expect(readBatchHeader(slice.bytes)).toMatchObject({ count: slice.count, maxTimestampMs });
+      }
+    }
     if (page.nextOffset === page.tail) return stored;
     expect(page.nextOffset).toBeGreaterThan(offset);
     offset = page.nextOffset;

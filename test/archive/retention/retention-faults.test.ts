@@ -242,6 +242,19 @@ describe('index pages that are gone', () => {
   });
 
   test.each([
+    ['and others behind them are not', 40],
+    ['at the end, with an empty head', 32],
+  ])('%s: that is a hole as well', async (_, count) => {
+    const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60 });
+    await commits(at, count);
+    const [, second] = await pages(at);
+    await at.world.table.delete({ pk: pagesPartition(at.topic.id, at.segment), sk: String(second?.['sk']) }, [], at.world.signal);
+    await at.world.clock.advance(60_000);
+    expect(await sweep(at.world)).toMatchObject({ messages: 0, failed: 1, complete: true });
+    expect(await placesOf(at.world, at.topic)).toEqual([`0/0/${count}`]);
+  });
+
+  test.each([
     ['between others', 1],
     ['the last one', -1],
   ])('and a record, %s: that is told as well', async (_, place) => {
