@@ -82,7 +82,7 @@ export const uploadRules: readonly Rule[] = [
     row: 'U3 floor',
     without: 'a sweep raises the floor before it looks whether an attempt has landed',
     patches: [
-      { file: 'reference/resolve-attempt.ts', from: 'if (!dryRun) await raiseFloor', to: 'if (false) await raiseFloor' },
+      { file: 'reference/resolve-attempt.ts', from: 'if (!dryRun) {', to: 'if (false) {' },
       { file: 'reference/resolve-attempt.ts', from: 'if (dryRun) return undefined;', to: 'return undefined;' },
     ],
     search: 'uploadsDue',
