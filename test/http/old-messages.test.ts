@@ -18,8 +18,15 @@ const TEN_YEARS_MS = 315_360_000_000;
 let t: TestApp;
 let log: Log;
 let path: string;
+/** Of URLs that were signed, in milliseconds. */
+let lives: number[];
 beforeEach(async () => {
-  t = createTestApp();
+  lives = [];
+  t = createTestApp({
+    change: ({ presigner }) => ({
+      presigner: { ...presigner, get: (key, forMs, range) => (lives.push(forMs), presigner.get(key, forMs, range)) },
+    }),
+  });
   log = await openLog(t);
   path = `/v1/topics/${log.topic}`;
 });
@@ -231,7 +238,7 @@ describe('files', () => {
     });
     expect(whole).not.toHaveProperty('next');
     const leftMs = Date.parse(whole.expiresAt) - Date.now();
-    expect([leftMs > 890_000, leftMs <= 900_000]).toEqual([true, true]);
+    expect([leftMs > 890_000, leftMs <= 900_000, lives]).toEqual([true, true, [900_000, 900_000]]);
     const found: string[] = [];
     for (const file of whole.files) {
       const { status, body } = await t.presigner.send(file, forEver);
