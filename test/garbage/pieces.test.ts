@@ -67,6 +67,13 @@ test('what one sweep has no time for is not what the next one has none for', asy
   expect(await sweep(world)).toEqual(NOTHING);
 });
 
+test('one sweep that has the time finds all, wherever it begins', async () => {
+  await fill(world, topic, GARBAGE_OBJECTS_MAX);
+  await world.clock.advance(60 * MINUTE_MS);
+  for (let n = 0; n < 60; n += 1) await putOrphan(world, topic, n * MINUTE_MS);
+  expect(await sweep(world)).toMatchObject({ neverCommitted: 60, complete: true, failed: 0 });
+});
+
 test('of many requests in one partition some are looked at each time, and in the end all', async () => {
   const nowMs = world.clock.nowMs();
   const put = async (n: number, expiresMs: number): Promise<void> => {
