@@ -128,6 +128,10 @@ async function* inTurn(units: readonly Unit[]): AsyncGenerator<Unit, void> {
   yield* units;
 }
 
+async function* endless(): AsyncGenerator<Unit, void> {
+  for (let end = 1; ; end += 1) yield { end, committedMs: 1, bytes: end };
+}
+
 describe('what is read of a segment for it', () => {
   const many = (index: number, laterMs: number): Kept =>
     keptOf({ start: 0, gone: 0, units: Array.from({ length: 2_000 }, () => [10, laterMs] as const) }, index);
@@ -161,9 +165,6 @@ describe('what is read of a segment for it', () => {
   });
 
   test('has an end: what was found by then goes, and the next one goes on', async () => {
-    async function* endless(): AsyncGenerator<Unit, void> {
-      for (let end = 1; ; end += 1) yield { end, committedMs: 1, bytes: end };
-    }
     const walk = { kept: { ...many(0, 1), units: [], more: true }, units: endless() };
     const plan = await planWalks({ walks: [walk], bounds: { committedMs: 1 }, onFailed: () => undefined }, forEver);
     const end = RETENTION_UNITS_MAX;
@@ -171,6 +172,15 @@ describe('what is read of a segment for it', () => {
       cuts: [{ segment: 's0000000', reason: 'max-age', from: 0, to: { end, committedMs: 1, bytes: end }, bytes: end }],
       complete: false,
     });
+  });
+
+  test('is not all there is where so many segments leave no look for the last one', async () => {
+    const count = RETENTION_UNITS_MAX / RETENTION_UNITS_AHEAD_MAX + 1;
+    const walks = Array.from({ length: count }, (_, segment) => ({
+      kept: { ...many(segment, 1), units: [], more: true },
+      units: endless(),
+    }));
+    expect(await planWalks({ walks, bounds: { bytesMax: 0 }, onFailed: () => undefined }, forEver)).toEqual({ cuts: [], complete: false });
   });
 
   test('leaves out a segment that cannot be read, and lets the others go on', async () => {

@@ -38,6 +38,16 @@ async function* unreadable(): AsyncGenerator<readonly never[], void, undefined> 
   throw new KelpError('unavailable', 'store-unavailable', 'planted');
 }
 
+/** Six messages, of whose file there is the record alone. */
+async function begunFile(): Promise<Scene> {
+  const at = await sceneOf(createTestWorld());
+  await commits(at, 6);
+  await at.world.clock.advance(FILE_AGE_MS);
+  const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
+  await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+  return at;
+}
+
 /** Commits of one message each, in full pages that were put by hand. */
 async function longAgo({ world, topic, segment }: Scene, count: number): Promise<void> {
   const key = headKey(topic.id, segment);
@@ -58,11 +68,7 @@ async function longAgo({ world, topic, segment }: Scene, count: number): Promise
 
 describe('truncation by hand', () => {
   test('inside of a file that somebody is writing is done once that is there', async () => {
-    const at = await sceneOf(createTestWorld());
-    await commits(at, 6);
-    await at.world.clock.advance(FILE_AGE_MS);
-    const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
-    await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+    const at = await begunFile();
     expect(await upTo(at, 3)).toEqual({ segment: at.segment, offset: 3, from: 0, start: 0, tail: 6 });
     await checkKept(at.world, at.topic);
     await at.world.clock.advance(1_000_000);
@@ -73,11 +79,7 @@ describe('truncation by hand', () => {
   });
 
   test('of all of a file that somebody is writing needs nobody to finish it', async () => {
-    const at = await sceneOf(createTestWorld());
-    await commits(at, 6);
-    await at.world.clock.advance(FILE_AGE_MS);
-    const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
-    await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+    const at = await begunFile();
     await commits(at, 2);
     expect(await upTo(at, 7)).toMatchObject({ start: 7, tail: 8 });
     expect(await places(at)).toEqual(['7/7/8']);
@@ -116,11 +118,7 @@ describe('truncation by hand', () => {
   });
 
   test('settles uploads before what names them leaves the index (U2), once for each record', async () => {
-    const at = await sceneOf(createTestWorld());
-    await commits(at, 6);
-    await at.world.clock.advance(FILE_AGE_MS);
-    const stopped = { ...archiverOf(at.broker), messages: { read: () => unreadable() } };
-    await expect(at.world.run(archiveNext(stopped, at.topic, at.segment, at.world.signal))).rejects.toThrow('planted');
+    const at = await begunFile();
     await commits(at, 2);
     const settled: unknown[] = [];
     const settleSubmitting: RetentionDeps['settleSubmitting'] = async (_, { segment, last }, signal) => {
