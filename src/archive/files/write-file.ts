@@ -18,8 +18,8 @@ type Columns = Parameters<ParquetWriter['write']>[0]['columnData'];
 /**
  * The bytes of a file, piece by piece: the mark at its start, each row group, the footer (the last piece). Holds one row group besides the
  * piece that comes in. `pieces` are the messages from `file.first` to `file.last`, in order, all committed on `file.date`: anything else
- * fails an assertion, before a footer makes a file of what was written. A row group is encoded without a pause, some 50 ms, or 150 with
- * typed columns.
+ * fails an assertion, before a footer makes a file of what was written. A row group is encoded without a pause: how long is in README.md, one
+ * folder up.
  */
 export async function* writeFile(
   compression: FileCompression,

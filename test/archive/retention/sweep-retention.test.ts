@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { sweepTopicRetention } from '../../../src/archive/retention/sweep-topic.ts';
 import { headKey, topicKey } from '../../../src/format/item-key.ts';
 import { decodeTopic, encodeTopic } from '../../../src/format/topic-item.ts';
+import { RETENTION_CUTS_MAX } from '../../../src/model/archive-limits.ts';
+import type { RetentionCut } from '../../../src/model/sweep-report.ts';
 import type { Topic } from '../../../src/model/topic.ts';
 import { message } from '../../publish/requests.ts';
 import { interceptTable } from '../../simulation/intercept.ts';
@@ -14,6 +17,7 @@ import {
   keptOf,
   placesOf,
   publish,
+  retentionDeps,
   type Scene,
   sceneOf,
   START_MS,
@@ -152,6 +156,18 @@ describe('messages that are kept up to a size', () => {
       { start: 4, messages: 1, reason: 'max-bytes' },
     ]);
     expect(await places(at)).toEqual(['4/4/5']);
+  });
+
+  test('are counted, all of them, where more of them go than a report lists', async () => {
+    const at = await sceneOf(createTestWorld(), { maxAgeSeconds: 60, maxBytes: 1 });
+    await commits(at, 5, 1_000);
+    await at.world.clock.advance(52_000 + 5_000);
+    const cut = { topic: at.topic.id, segment: at.segment, start: 1, messages: 1, bytes: 1, reason: 'max-age' } as const;
+    const cuts = Array.from({ length: RETENTION_CUTS_MAX - 1 }, (): RetentionCut => cut);
+    const counts = { examined: 0, messages: 0, bytes: 0, failed: 0, incomplete: false, cuts };
+    const sweeping = { topic: at.topic, dryRun: true, counts };
+    await at.world.run(sweepTopicRetention(retentionDeps(at.broker), sweeping, at.world.signal));
+    expect([counts.messages, counts.cuts.length]).toEqual([4, RETENTION_CUTS_MAX]);
   });
 });
 
