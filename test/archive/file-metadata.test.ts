@@ -45,8 +45,11 @@ describe('metadata of an archived file', () => {
 
   test('is refused with a right checksum where the file has other columns, or no row groups', () => {
     const renamed = fileSchema([]).map((column) => (column.name === 'kelp_key' ? { ...column, name: 'key' } : column));
+    const [root = { name: 'kelp' }, ...own] = fileSchema([]);
+    const more = [{ ...root, num_children: Number(root.num_children) + 1 }, ...own, { name: 'extra', type: 'INT64' } as const];
     for (const [object, why] of [
       [fileWith(entries, renamed), 'it has other columns'],
+      [fileWith(entries, more), 'it has other columns'],
       [fileWith(entries), 'its row groups end elsewhere'],
       [fileWith([{ key: 'kelp_version', value: '2' }, ...entries.slice(1)]), 'newer than this program'],
     ] as const) {

@@ -64,8 +64,11 @@ test('files are those of written records between the start and what is archived'
     {},
     { records: [written, { file: { ...FILE, rows: 0 } }, written], start: 4 },
     { records: [written], start: 10 },
+    // The archive has not taken the second one over yet.
+    { records: [written, written], through: 10 },
   ]);
-  expect((await listAll(table, { limit: 100 })).found).toEqual(['s0000000:10', 's0000000:20', 's0000002:0', 's0000002:20']);
+  const found = ['s0000000:10', 's0000000:20', 's0000002:0', 's0000002:20', 's0000004:0'];
+  expect((await listAll(table, { limit: 100 })).found).toEqual(found);
   const { files } = await listFiles({ table }, topic, { limit: 100, segment: segmentId(2) }, signal);
   const object = `topics/orders.${topic.id}/kelp_date=1970-01-01/kelp_segment=s0000002/0000000000000000-0000000000000009.parquet`;
   expect(files[0]).toEqual({ segment: 's0000002', first: 0, last: 9, date, rows: 10, misfits: 1, bytes: 500, object });
