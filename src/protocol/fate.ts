@@ -10,6 +10,8 @@ export type SentCommit = {
   readonly tail: number;
   /** Recorded where other handlers find it: an entry under this id is ours whatever object it names. */
   readonly recorded: boolean;
+  /** An upload's item names it (U2): had it landed in what was archived since, the item would say so, and be another one. */
+  readonly named?: boolean;
 };
 
 /**
@@ -61,10 +63,11 @@ export function fateFromPage(walk: Walk, offset: number, page: Page | undefined)
 
 /**
  * A5: read after the pages, of which one that should hold `offset` is gone. What was archived says of each id above its highest one that it
- * is not in there; of others nobody knows any more.
+ * is not in there; of others nobody knows any more, but of those that an upload's item names.
  */
 export function fateFromArchive(walk: Walk, offset: number, { through, guard }: Archive): FateStep {
-  if (offset >= through || walk.sent.cid <= guard) return done({ fate: 'unknown' });
+  if (offset >= through) return done({ fate: 'unknown' });
+  if (walk.sent.cid <= guard && walk.sent.named !== true) return done({ fate: 'unknown' });
   return nextPage(walk, through);
 }
 

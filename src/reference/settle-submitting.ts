@@ -42,7 +42,6 @@ const mayLieBelow = ({ state, attempt }: Upload, { segment, last }: { readonly s
 async function settle(deps: AttemptDeps, topic: TopicId, upload: Upload, signal: AbortSignal): Promise<void> {
   if (upload.attempt === undefined) return;
   const fate = await readAttemptFate(deps, topic, upload.attempt, signal);
-  // Where the index is gone that would show it, it was settled before that went.
   if (fate.fate !== 'landed') return;
   const { upload: after } = await replaceUpload(deps, topic, submitted(upload, fate.entry.offset), signal);
   if (after?.state === 'submitting') throw new KelpError('unavailable', 'upload-in-use', `upload ${upload.upload} is being submitted`);

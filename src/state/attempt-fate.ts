@@ -13,10 +13,14 @@ import type { StoredUploadsDeps } from './stored-uploads.ts';
 
 export type AttemptDeps = StoredUploadsDeps & { readonly heads: Heads };
 
-/** A recorded attempt, whoever sends it. */
+/** An attempt that an upload's item names, whoever sends it. */
 export type Attempt = Pick<UploadAttempt, 'segment' | 'cid' | 'tail' | 'minute'>;
 
-/** What became of it, by strong reads alone. Error `topic-not-found`: the segment went with its topic. */
+/**
+ * What became of it, by strong reads alone. U2: that it has landed is in the item before it leaves the index, so one that is in no page
+ * and no head has not, as long as the item is the same: whoever acts on this writes on its version. Error `topic-not-found`: the segment
+ * went with its topic.
+ */
 export async function readAttemptFate(deps: AttemptDeps, topic: TopicId, attempt: Attempt, signal: AbortSignal): Promise<Fate> {
   const head = await deps.heads.read(topic, attempt.segment, signal);
   if (head === undefined) throw topicGone();
@@ -34,7 +38,7 @@ export async function endAttempt(deps: AttemptDeps, topic: TopicId, attempt: Att
 
 /** Of its objects the minute alone counts: an entry under a recorded id is its own, whatever object that names. */
 function sentAs({ cid, tail, minute }: Attempt): SentCommit {
-  return { cid, tail, object: { minute, id: '' as ObjectId }, recorded: true };
+  return { cid, tail, object: { minute, id: '' as ObjectId }, recorded: true, named: true };
 }
 
 async function kill(deps: AttemptDeps, topic: TopicId, { segment, cid }: Attempt, signal: AbortSignal): Promise<Head> {

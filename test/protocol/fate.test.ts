@@ -122,6 +122,21 @@ describe('A5: behind a page that was archived', () => {
   });
 });
 
+test('U2: an attempt that an upload names has not landed in what was archived, and may have landed behind it under a lower id', () => {
+  const alone = applied(openHead(), commitUpdate(commitOf(cid('5a'))));
+  const page = pageOf(decodeHead(alone));
+  if (page === undefined) throw new Error('no page');
+  const both = applied(alone, commitUpdate(commitOf(cid('4a'))));
+  const log: Log = { head: applied(both, spillUpdate(decodeHead(both), page)), pages: [] };
+  spillOnce(log);
+  const head = decodeHead(log.head);
+  const archive = { ...nothingArchived(head.topic, head.segment), through: 1, guard: cid('5a') };
+  expect(fateOf(sent('4a'), head, log.pages, archive)).toEqual({ fate: 'unknown' });
+  expect(fateOf(sent('4a', { named: true }), head, log.pages, archive)).toMatchObject({ fate: 'landed', entry: { offset: 1 } });
+  expect(fateOf(sent('3a', { named: true }), head, log.pages, archive)).toMatchObject({ fate: 'dead', because: 'guard' });
+  expect(fateOf(sent('3a', { named: true }), head, [], archive)).toEqual({ fate: 'unknown' });
+});
+
 test('every id that landed is found, and every other one is not, through any commits and spills', () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ commit: fc.integer({ min: 1, max: 40 }), count: fc.integer({ min: 1, max: 3 }) }) },

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { headKey, sweptUploadsKey, uploadsPartition } from '../../src/format/item-key.ts';
+import { encodeArchive } from '../../src/format/archive-item.ts';
+import { archiveKey, headKey, pageKey, sweptUploadsKey, uploadsPartition } from '../../src/format/item-key.ts';
 import { uploadObjectKey } from '../../src/format/object-key.ts';
 import { KelpError } from '../../src/model/errors.ts';
 import { uploadId } from '../../src/model/ids.ts';
 import type { Topic } from '../../src/model/topic.ts';
 import { SUBMITTING_MS_MAX, SWEEP_CHECK_BYTES_MAX, SWEPT_BEHIND_MS, UPLOAD_MS } from '../../src/model/upload-limits.ts';
+import { nothingArchived } from '../../src/protocol/archive.ts';
 import { sealUpdate } from '../../src/protocol/segment-life.ts';
+import { readPageAt } from '../../src/state/pages.ts';
 import { firstSegment, publishOf } from '../publish/requests.ts';
 import { rawBatch } from '../format/raw-batch.ts';
 import { interceptStore, interceptTable } from '../simulation/intercept.ts';
@@ -145,6 +148,21 @@ describe('an upload in which somebody was stopped while submitting', () => {
     expect(await sweep(at)).toEqual({ ...NOTHING, examined: 1, expired: 1, bytes: BODY.length });
     expect(await short(at)).toBe('0 objects');
     expect(await at.world.run(land(at.world.broker().deps, at.topic, upload))).toMatchObject({ outcome: 'dead', because: 'floor' });
+  });
+
+  test('U2: may be submitted again if what came behind it is archived by now, and its pages gone', async () => {
+    const at = await scene();
+    await submittedHalf(at, 'a', false);
+    await at.world.clock.advance(1);
+    for (let n = 0; n < 20; n += 1) await at.world.run(at.broker.publisher.publish(at.topic, publishOf([`${n}`]), at.world.signal));
+    await at.world.run(at.broker.notes.idle());
+    const segment = firstSegment(at.topic);
+    const page = await readPageAt(at.world.table, { topic: at.topic.id, segment }, 0, at.world.signal);
+    const archive = { ...nothingArchived(at.topic.id, segment), through: page!.next, guard: page!.entries.at(-1)!.cid };
+    await at.world.table.put(archiveKey(at.topic.id, segment), encodeArchive(archive), [], at.world.signal);
+    await at.world.table.delete(pageKey(at.topic.id, segment, 0), [], at.world.signal);
+    await at.world.clock.advance(SUBMITTING_MS_MAX);
+    expect(await sweep(at)).toEqual({ ...NOTHING, examined: 1, staged: 1 });
   });
 
   test('is resolved on a sealed segment, which stays as it is', async () => {

@@ -29,7 +29,7 @@ export const archiveRules: readonly Rule[] = [
   {
     row: 'A5 unknown',
     without: 'nobody knows of an id at or below the highest archived one whether it was archived',
-    patches: [{ file: FATE, from: 'offset >= through || walk.sent.cid <= guard', to: 'offset >= through' }],
+    patches: [{ file: FATE, from: 'walk.sent.cid <= guard && walk.sent.named !== true', to: 'false' }],
     search: 'publishAndArchive',
     faults: ['stored-twice'],
   },
