@@ -173,7 +173,7 @@ export const archiveRules: readonly Rule[] = [
     without: 'uploads that have landed are submitted before their entries are archived',
     patches: [without('archive/archive-segment.ts', '  await deps.settleSubmitting(topic, { segment, last: record.last }, signal);\n')],
     search: 'archivedUploads',
-    faults: ['left-behind'],
+    faults: ['payload-lost'],
   },
   {
     row: 'U2 dropped',
@@ -182,7 +182,7 @@ export const archiveRules: readonly Rule[] = [
       without('archive/retention/advance-start.ts', '  await deps.settleSubmitting(topic, { segment, last: record.last }, signal);\n'),
     ],
     search: 'droppedUploads',
-    faults: ['left-behind'],
+    faults: ['payload-lost'],
   },
   {
     row: 'U2 before',
@@ -197,13 +197,13 @@ export const archiveRules: readonly Rule[] = [
       },
     ],
     search: 'archivedUploads',
-    faults: ['left-behind'],
+    faults: ['payload-lost'],
   },
   {
     row: 'U2 tail',
     without: 'all of those that may lie below',
     patches: [{ file: 'reference/settle-submitting.ts', from: 'attempt.tail <= last', to: 'attempt.tail < last' }],
     search: 'archivedUploads',
-    faults: ['left-behind'],
+    faults: ['payload-lost'],
   },
 ];
