@@ -56,6 +56,20 @@ export function createManualClock(startMs = 1_700_000_000_000): ManualClock {
   };
 }
 
+/** The same, with deadlines that end by this time. */
+export function createDeadlineClock(): ManualClock {
+  const time = createManualClock();
+  const forEver = new AbortController().signal;
+  return {
+    ...time,
+    deadline(ms) {
+      const ended = new AbortController();
+      void time.sleep(ms, forEver).then(() => ended.abort(new Error('over')));
+      return ended.signal;
+    },
+  };
+}
+
 /** Everything that needs no time has run: memory stores answer in microtasks, and WebCrypto and zlib within a few turns. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));

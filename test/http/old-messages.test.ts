@@ -6,8 +6,7 @@ import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { createArchiving } from '../../src/broker/create-archiving.ts';
 import { WAIT_MARGIN_MS } from '../../src/model/limits.ts';
 import type { OldMessages } from '../../src/archive/old-messages.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import { createManualClock } from '../consume/manual-clock.ts';
+import { createDeadlineClock } from '../consume/manual-clock.ts';
 import { openFile, readAll } from '../archive/some-file.ts';
 import { type Log, openLog } from './log.ts';
 import { createTestApp, type TestApp } from './test-app.ts';
@@ -191,23 +190,15 @@ describe('truncation', () => {
   });
 
   test('ends a moment before its caller’s time, and says how far it got', async () => {
-    const time = createManualClock();
-    const clock: Clock = {
-      ...time,
-      deadline(ms) {
-        const ended = new AbortController();
-        void time.sleep(ms, forEver).then(() => ended.abort(new Error('over')));
-        return ended.signal;
-      },
-    };
-    const beganMs = time.monotonicMs();
+    const clock = createDeadlineClock();
+    const beganMs = clock.monotonicMs();
     let endedMs: number | undefined;
     const oldMessages: OldMessages = {
       files: () => Promise.reject(new Error('nobody asks')),
       truncate: (_topic, _wanted, signal) =>
         new Promise((resolve) => {
           const onEnd = (): void => {
-            endedMs ??= time.monotonicMs() - beganMs;
+            endedMs ??= clock.monotonicMs() - beganMs;
             resolve({ segments: [], complete: false });
           };
           signal.addEventListener('abort', onEnd, { once: true });
@@ -215,7 +206,7 @@ describe('truncation', () => {
     };
     const stuck = createTestApp({ table: t.table, store: t.store, clock, change: () => ({ oldMessages }) });
     const answer = stuck.send('POST', `${path}/truncate`, { body: { timestamp: 1 }, headers: { 'kelp-timeout-ms': '1000' } });
-    await time.advance(1_000);
+    await clock.advance(1_000);
     const { status, json } = await answer;
     expect([status, json, endedMs]).toEqual([200, { dryRun: false, complete: false, segments: [] }, 1_000 - WAIT_MARGIN_MS]);
   });

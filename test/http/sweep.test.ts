@@ -3,12 +3,11 @@ import type { SegmentId, TopicId } from '../../src/model/ids.ts';
 import type { SweepReport } from '../../src/model/sweep-report.ts';
 import { CONTROL_REQUEST_BYTES_MAX, WAIT_MARGIN_MS } from '../../src/model/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { createManualClock } from '../consume/manual-clock.ts';
+import { createDeadlineClock } from '../consume/manual-clock.ts';
 import { createTestApp, type TestApp } from './test-app.ts';
 
 const PATH = '/v1/sweep';
 const JSON_TYPE = { 'content-type': 'application/json' };
-const forEver = new AbortController().signal;
 const uploads = { examined: 9, expired: 1, submitted: 2, staged: 3, orphans: 4, checked: 5, quarantined: 6, bytes: 7, failed: 8 };
 const deletions = { carriedOn: 1, cleaned: 2, strays: 3, failed: 4 };
 const cut = { topic: 't0' as TopicId, segment: 's0000000' as SegmentId, start: 5, messages: 2, bytes: 3, reason: 'max-age' as const };
@@ -84,28 +83,20 @@ describe('POST /v1/sweep', () => {
   });
 
   test('ends a moment before its caller’s time, and says how far it got', async () => {
-    const time = createManualClock();
-    const clock: Clock = {
-      ...time,
-      deadline(ms) {
-        const ended = new AbortController();
-        void time.sleep(ms, forEver).then(() => ended.abort(new Error('over')));
-        return ended.signal;
-      },
-    };
-    const beganMs = time.monotonicMs();
+    const clock = createDeadlineClock();
+    const beganMs = clock.monotonicMs();
     let endedMs: number | undefined;
     const untilEnded = (signal: AbortSignal): Promise<Partial<SweepReport>> =>
       new Promise((resolve) => {
         const onEnd = (): void => {
-          endedMs ??= time.monotonicMs() - beganMs;
+          endedMs ??= clock.monotonicMs() - beganMs;
           resolve({ complete: false });
         };
         signal.addEventListener('abort', onEnd, { once: true });
       });
     const t = open(untilEnded, clock);
     const answer = t.send('POST', PATH, { headers: { 'kelp-timeout-ms': '1000' } });
-    await time.advance(1_000);
+    await clock.advance(1_000);
     const { status, json } = await answer;
     expect([status, json.complete, endedMs]).toEqual([200, false, 1_000 - WAIT_MARGIN_MS]);
   });
