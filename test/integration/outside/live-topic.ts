@@ -13,6 +13,8 @@ export type LiveTopic = {
   readonly folder: string;
   /** Keys of its files by now, and their ranges. */
   files(): Promise<{ readonly keys: readonly string[]; readonly messages: number }>;
+  /** Messages of which whoever archives them is done, so that he may be stopped: a file alone may still be on its way. */
+  archived(): Promise<number>;
   /** What the API has behind what somebody has seen: from each segment's offset on, by default all. */
   readFrom(next: ReadonlyMap<string, number>): Promise<ReadMessage[]>;
 };
@@ -49,6 +51,11 @@ export async function liveTopic(call: ReturnType<typeof callerOf>, store: StoreA
         after = page.next;
       }
       return { keys, messages };
+    },
+    async archived() {
+      type Listed = { readonly files: readonly { readonly firstOffset: number; readonly lastOffset: number }[] };
+      const { files } = await get<Listed>('/files?limit=1000');
+      return files.reduce((sum, { firstOffset, lastOffset }) => sum + lastOffset - firstOffset + 1, 0);
     },
     async readFrom(next) {
       const found: ReadMessage[] = [];

@@ -75,6 +75,6 @@ async function stopServed(served: Served): Promise<void> {
   await served.exited;
 }
 
-/** Until a topic has so many messages in files. */
+/** Until so many messages of a topic are archived. */
 export const untilArchived = (topic: LiveTopic, messages: number): Promise<void> =>
-  expect.poll(async () => (await topic.files()).messages, { timeout: STEP_MS, interval: 200 }).toBe(messages);
+  expect.poll(() => topic.archived(), { timeout: STEP_MS, interval: 200 }).toBe(messages);
